@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 
 from trueup._input_files import check_regular
-from trueup.actuators.catalogue.published_entry import LOGS, is_entry
 from trueup.actuators.logs import checks as log_checks
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
 from trueup.runs.store import atomic
+from trueup.runs.store.published_entry import is_entry
+
+LOGS = "logs"
+"""Folder of the logs of a published entry."""
 
 LogSource = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

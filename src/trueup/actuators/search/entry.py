@@ -6,14 +6,12 @@ from typing import Any
 
 from trueup._input_files import read_settings, safe_yaml
 from trueup.actuators.catalogue.parameter_file import load_model, model_to_dict
+from trueup.actuators.logs.files import LOGS
 from trueup.actuators.search.spec import FitSpec
 from trueup.errors import ParameterError
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
-
-LOGS = "logs"
-"""Folder of the logs of an entry."""
 
 _PRIVATE = ("arguments", "platform", "git")
 """Parts of a provenance that say more of a machine than of a fit."""
