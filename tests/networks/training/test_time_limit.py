@@ -9,7 +9,6 @@ from training_recordings import made_series
 
 from trueup.errors import ExperimentError
 from trueup.networks import SyntheticSettings, synthesize
-from trueup.networks.evaluation.network_verdict import TIME_LIMIT
 from trueup.networks.training import (
     ModelSettings,
     TrainSettings,
@@ -19,7 +18,7 @@ from trueup.networks.training import (
     train_network,
 )
 from trueup.networks.training.lightning_module import NetworkTraining
-from trueup.networks.training.schedule import TimeLimit, epochs_within
+from trueup.networks.training.schedule import TIME_LIMIT, TimeLimit, epochs_within
 from trueup.networks.training.settings import ModelType
 from trueup.networks.training.train import run_training
 

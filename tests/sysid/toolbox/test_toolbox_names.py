@@ -61,6 +61,7 @@ OWN = [
     "ObservationSettings",
     "ResidualFunction",
     "SavedResults",
+    "check_experiment",
     "film",
     "identify",
     "import_logs",

@@ -24,9 +24,8 @@ from trueup.networks.evaluation.cross_validation import (
 )
 from trueup.networks.evaluation.unseen_recordings import EXPLAINS, gain_over, judged_recordings
 from trueup.networks.model.network import Network
+from trueup.networks.training.schedule import TIME_LIMIT
 
-TIME_LIMIT = "the time limit"
-"""End of a training whose epochs were reduced to a time limit."""
 ENDED_BY_LIMIT = ("max_epochs", TIME_LIMIT)
 
 ENOUGH_GAIN = 0.01

@@ -11,13 +11,12 @@ import lightning.pytorch as lightning
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.networks.evaluation.network_verdict import TIME_LIMIT
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.run_files import CHECKPOINT
-from trueup.networks.training.schedule import epochs_within
+from trueup.networks.training.schedule import TIME_LIMIT, epochs_within
 from trueup.networks.training.settings import TrainSettings
 from trueup.runs.store import atomic
 

@@ -24,6 +24,9 @@ STEPS_AN_EPOCH = 16
 """Target number of steps per epoch for the number of lanes, within `LANES`."""
 LANES = (4, 64)
 
+TIME_LIMIT = "the time limit"
+"""End of a training whose epochs were reduced to a time limit."""
+
 PLANNED = 0.95
 """Fraction of a time limit for which epochs are planned: their number is not reduced for a small
 variation of their duration."""

@@ -4,9 +4,10 @@ Torques are linear in the mass of a link, with its moments in proportion, in its
 parameters, and in a constant of each joint. Each is freed with the unknowns of the joints, by
 least squares with priors, on the first part of the recordings, and counts if the torques of the
 last part are clearly predicted better. One mass comes before several, and masses before centres
-and moments: what explains the torques with the fewest unknowns is determined best. In a linkage
-whose links move alike, torques do not tell which of them it is: the heaviest one counts, whose
-error is the largest where errors are in proportion.
+and moments: what explains the torques with the fewest unknowns is determined best. Of bodies fixed
+to each other each may have another mass, such as a payload, and the heaviest one stands for the
+whole link. In a linkage whose links move alike, torques do not tell which of them it is: the
+heaviest one counts, whose error is the largest where errors are in proportion.
 """
 
 from collections.abc import Collection, Sequence
@@ -138,15 +139,15 @@ class _Part:
         for place, dof in enumerate(dofs):
             column = place * _JOINT + _JOINT - 1
             further["offset", dof] = rows[:, [column]] * max(float(np.ptp(torque)), 1.0)
-        every = parameters_of(model)
-        for body, spread in _priors(data[0]).items():
+        every, priors = parameters_of(model), _priors(data[0])
+        for body in range(1, model.nbody):
             places = np.flatnonzero(columns.links // 10 == body)
-            if not len(places):
-                continue  # it does not move
+            if not len(places) or not model.body(body).name:
+                continue  # it does not move, or cannot be named
             own = rows[:, first + places]
-            spread = spread[columns.links[places] % 10]
             further["mass", body] = PRIOR * (own @ every[columns.links[places]])[:, None]
-            further["link", body] = own * spread
+            if body in priors:
+                further["link", body] = own * priors[body][columns.links[places] % 10]
         return cls(rows[:, unknown], further, torque - rows @ values, len(dofs))
 
     @property
