@@ -100,7 +100,7 @@ FALLS = r"[Ff]riction that falls with speed \(Stribeck\)"
             "",
             FALLS + " is missing.* 0.[4-8].* N m more at rest, gone above 0.",
         ),
-        (Plant(servo=False, stribeck=0.5), "window: 0.2", FALLS + " is missing"),
+        (Plant(servo=False, stribeck=0.5), "window: 0.2", FALLS + "(, which)? is missing"),
         (
             Plant(2, servo=False, stribeck=0.5, motion=0.5),
             TORQUES,
