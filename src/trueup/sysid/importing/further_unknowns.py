@@ -34,6 +34,8 @@ class HasText(Protocol):
 
 P = TypeVar("P", bound=HasText)
 
+_LARGEST = 1e10  # of MuJoCo (mjMAXVAL): larger numbers are no torques
+
 
 def with_further_unknowns(
     proposal: Callable[[FurtherUnknowns], P], folder: Path, opened: Mapping[Path, Recording]
@@ -64,6 +66,9 @@ def unknowns_of_torques(prepared: Prepared) -> FurtherUnknowns:
     targets = [target for p in prepared.parameters.values() for target in p.targets]
     if any(target.startswith("actuator/") for target in targets):
         return FurtherUnknowns()  # with unknown torque constants, links have no scale
+    recorded = (t for group in prepared.training for t in group.measured_rollout)
+    if not all(np.abs(t.control.data).max(initial=0.0) < _LARGEST for t in recorded):
+        return FurtherUnknowns()  # the check of the file says what these numbers are
     data = training_torques(prepared)
     model = data[0].model
     names = {target.split("/")[1] for target in targets if target.startswith("joint/")}
