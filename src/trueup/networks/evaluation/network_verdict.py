@@ -117,9 +117,10 @@ def choice_words(choice: Mapping[str, Any], network: Network) -> str:
         base = " over the base" if network.base is not None else ""
         name = f"{network.family}{skip}{base}"
     tried = ", ".join(f"{t['name']} {t['error']:.3g}" for t in choice["tried"])
+    tried = f"Tried: {tried}" if tried else "The time was too short to try several networks"
     return (
         f"Chosen {where}: {name}, error {errors[choice['taken']]:.3g} of the "
-        f"torque's deviation ({others}). Tried: {tried}."
+        f"torque's deviation ({others}). {tried}."
     )
 
 

@@ -43,8 +43,11 @@ TRIAL_SHARE = 0.35
 USED_SHARE = 0.9
 """Fraction of the time for training; reading, scoring and the report take the rest."""
 
-_LONGEST_CHOICE = 0.6
+_LONGEST_CHOICE = 0.5
 """Fraction of the time after which a choice ends in any case."""
+_LEAST_TRAINING = 0.36
+"""Fraction of the time that the selected network trains at least, whatever the choice has used: a
+third of the limit, with what loads before it."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
 """Weight decay of layers that correct a linear model of the same inputs."""
@@ -79,6 +82,8 @@ class Chosen:
     """The hooks for the remaining progress."""
     seconds: float | None
     """Time limit of the training of each member [s]; None where steps or epochs are the limit."""
+    simple: dict[str, Network] | None = None
+    """Baselines with the base of the configuration; None where they are not known yet."""
 
 
 def chosen_configuration(
@@ -132,12 +137,13 @@ def chosen_configuration(
             of = (configuration.data.features, configuration.model.base)
             simple = simple_networks(split, *of, configuration.model.torque_limit)
         held_out = _held_out_errors(folds, configuration, model, train, limit, pace, hooks, simple)
+    known = simple if trials and (folds or configuration.model.base is None) else None
     seconds = None
     if limit is not None:
         if pace is None:
             pace = _pace(split, configuration, model, train, limit, limit.seconds / 10)
-        # at least a third, whatever the choice has used
-        seconds = max(limit.left(USED_SHARE), limit.seconds / 3) / model.ensemble_members
+        seconds = max(limit.left(USED_SHARE), _LEAST_TRAINING * limit.seconds)
+        seconds /= model.ensemble_members
         train = _fitting(model, train, seconds, pace)
     elif not trials:
         return Chosen(replace(configuration, train=train), rest, None)
@@ -154,7 +160,7 @@ def chosen_configuration(
         "left_out": None if held_out is None else asdict(held_out),
     }
     atomic.write_json(file, content)
-    return Chosen(replace(configuration, model=model, train=train), rest, seconds)
+    return Chosen(replace(configuration, model=model, train=train), rest, seconds, known)
 
 
 def choice_share(folds: Sequence[DataSplit]) -> float:

@@ -113,7 +113,7 @@ def train_split(
         )
         networks.append(network)
         spent_seconds += spent
-    result = _scored(split, configuration, asked, folder, networks, spent_seconds)
+    result = _scored(split, configuration, asked, folder, networks, spent_seconds, chosen.simple)
     files = []
     if configuration.train.export_jit_model:
         run = folder if configuration.evaluation_mode == "global" else folder.parent
@@ -206,6 +206,7 @@ def _scored(
     folder: Path,
     networks: list[Network],
     seconds: float,
+    simple: dict[str, Network] | None,
 ) -> SplitResult:
     validated = [score(network, split.validation) for network in networks]
     best = int(np.argmin([each.total.rmse for each in validated]))
@@ -213,7 +214,7 @@ def _scored(
     choice = None
     if asked.is_chosen:
         trained_network = network
-        choice, network = _selected(split, configuration, asked, folder, network)
+        choice, network = _selected(split, configuration, asked, folder, network, simple)
         if network is not trained_network and len(networks) == 1:
             # before its file is replaced: a run that is killed here chooses again, from the same
             save_network(trained_network, folder / run_files.TRAINED_NETWORK)
@@ -284,12 +285,14 @@ def _selected(
     asked: ModelSettings,
     folder: Path,
     network: Network,
+    simple: dict[str, Network] | None,
 ) -> tuple[dict[str, Any], Network]:
     """The trained network, or a simpler one with a similar error.
 
     The errors are those on recordings held out in turn, or else on the validation part.
     """
-    simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
+    if simple is None:  # of a resumed run
+        simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
     chosen = atomic.read_json(folder / CHOICE)
     held_out = chosen.get("left_out_errors")
     if held_out:
