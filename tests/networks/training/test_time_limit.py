@@ -78,6 +78,19 @@ def test_a_slower_machine_trains_fewer_epochs_with_the_whole_schedule(monkeypatc
     assert result.best_epoch >= 0
 
 
+def test_a_faster_machine_trains_until_the_limit_or_the_largest_number(monkeypatch):
+    clock = SteppedClock(1.0).install(monkeypatch)
+    began = clock.now
+    result = trained(2, 100.0)  # a guess of two epochs
+    assert result.stopped == TIME_LIMIT
+    assert 80.0 <= clock.now - began <= 100.0
+    assert result.history[-1]["learning_rate"] < 0.1 * result.history[2]["learning_rate"]
+    train = TrainSettings(max_epochs=2, accelerator="cpu", burn_in=10)
+    given = {"model": MODEL, "train": train, "batch_size": 4, "sequence_length": 50}
+    few = train_network(SERIES[:2], SERIES[2:], **given, seconds=100.0, most_epochs=5)
+    assert few.stopped == "max_epochs" and len(few.history) == 5
+
+
 def test_an_epoch_in_progress_ends_at_the_limit_and_its_network_counts(monkeypatch):
     clock = SteppedClock(1.0).install(monkeypatch)
     began = clock.now
@@ -92,11 +105,12 @@ def test_an_epoch_in_progress_ends_at_the_limit_and_its_network_counts(monkeypat
 
 
 def test_epochs_within_a_limit_end_with_a_validation():
-    assert epochs_within(10, [5.0], 100, 5, 50.0) == 100
-    assert epochs_within(10, [5.0, 10.0], 100, 5, 50.0) == 50
-    assert epochs_within(10, [5.0, 10.0], 100, 5, 49.0) == 45
-    assert epochs_within(10, [5.0, 10.0], 30, 5, 50.0) == 30
-    assert epochs_within(10, [5.0, 10.0], 30, 5, 9.0) == 10
+    assert epochs_within(10, [5.0], 100, None, 5, 50.0) == 100
+    assert epochs_within(10, [5.0], 10, None, 5, 50.0) == 15
+    assert epochs_within(10, [5.0, 10.0], 20, None, 5, 50.0) == 50
+    assert epochs_within(10, [5.0, 10.0], 20, None, 5, 49.0) == 45
+    assert epochs_within(10, [5.0, 10.0], 20, 30, 5, 50.0) == 30
+    assert epochs_within(10, [5.0, 10.0], 30, 30, 5, 9.0) == 10
 
 
 def test_what_a_part_did_not_use_is_divided_among_the_others(monkeypatch):

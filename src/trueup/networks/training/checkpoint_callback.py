@@ -42,6 +42,7 @@ class CheckpointCallback(lightning.Callback):
         provenance: provenance of the saved networks.
         hooks: callbacks of the training.
         seconds: time limit of the training, over all sessions of a resumed one [s]; None: none.
+        most_epochs: largest number of epochs within the time limit; None: none.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class CheckpointCallback(lightning.Callback):
         provenance: dict[str, Any],
         hooks: TrainingHooks,
         seconds: float | None = None,
+        most_epochs: int | None = None,
     ):
         self.settings = settings
         self.directory = directory
@@ -59,6 +61,7 @@ class CheckpointCallback(lightning.Callback):
         self._stopping = False
         self._saved: float | None = None
         self._seconds = seconds
+        self._most_epochs = most_epochs
         self._began = time.perf_counter()
         self._former_seconds = 0.0
         self._elapsed: list[float] = []
@@ -172,7 +175,8 @@ class CheckpointCallback(lightning.Callback):
             self._keep(pl_module, epoch, scores)
             words += f", validation RMSE {scores['val_rmse_epoch']:.4g} N m"
             if self._is_enough(epoch, scores) or self._fit_into_time(trainer, pl_module):
-                trainer.should_stop = last = True
+                trainer.should_stop = True
+            last = trainer.should_stop or epoch + 1 >= trainer.max_epochs
         self._hooks.epoch(entry)
         self._hooks.progress(words, (epoch + 1) / trainer.max_epochs)
         if self.directory is not None:
@@ -183,21 +187,21 @@ class CheckpointCallback(lightning.Callback):
             raise StopTraining
 
     def _fit_into_time(self, trainer: Any, module: NetworkTraining) -> bool:
-        """Reduce the number of epochs to the time limit; returns whether this one is the last.
+        """Set the number of epochs that fill the time limit; returns whether this is the last one.
 
         The schedule of the learning rate ends with the last epoch, also on a machine that is slower
-        than planned.
+        or faster than planned.
         """
         if self._seconds is None:
             return False
         self._elapsed = [*self._elapsed, self.elapsed][-PACE_WINDOW:]
-        done, planned = trainer.current_epoch + 1, self.settings.max_epochs or 1
+        done, most = trainer.current_epoch + 1, self._most_epochs
         every = self.settings.check_val_every_n_epoch or 1
-        epochs = epochs_within(done, self._elapsed, planned, every, self._seconds)
+        epochs = epochs_within(done, self._elapsed, trainer.max_epochs, most, every, self._seconds)
         trainer.fit_loop.max_epochs = module.max_epochs = epochs
-        if epochs == done < planned:
+        if epochs == done and (most is None or done < most):
             self.reason = TIME_LIMIT
-        return bool(self.reason)
+        return epochs == done
 
     def _keep(self, module: NetworkTraining, epoch: int, scores: dict[str, float]) -> None:
         settings = self.settings.checkpointing

@@ -43,11 +43,12 @@ TRIAL_SHARE = 0.35
 USED_SHARE = 0.9
 """Fraction of the time for training; reading, scoring and the report take the rest."""
 
-_LONGEST_CHOICE = 0.5
+_TIMED_EPOCHS = 3
+_LONGEST_CHOICE = 0.45
 """Fraction of the time after which a choice ends in any case."""
-_LEAST_TRAINING = 0.36
-"""Fraction of the time that the selected network trains at least, whatever the choice has used: a
-third of the limit, with what loads before it."""
+_LEAST_TRAINING = 0.42
+"""Fraction of the time that the selected network has at least, whatever the choice has used: it
+trains for a third of the limit even where its epochs are shorter than measured."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
 """Weight decay of layers that correct a linear model of the same inputs."""
@@ -82,6 +83,8 @@ class Chosen:
     """The hooks for the remaining progress."""
     seconds: float | None
     """Time limit of the training of each member [s]; None where steps or epochs are the limit."""
+    most_epochs: int | None = None
+    """Largest number of epochs within that time; None: none."""
     simple: dict[str, Network] | None = None
     """Baselines with the base of the configuration; None where they are not known yet."""
 
@@ -121,7 +124,7 @@ def chosen_configuration(
             model = ModelSettings.from_dict(content["model"])
         train = TrainSettings.from_dict(content["train"])
         configuration = replace(configuration, model=model, train=train)
-        return Chosen(configuration, rest, content.get("seconds"))
+        return Chosen(configuration, rest, content.get("seconds"), content.get("most_epochs"))
     pace, trials, simple = None, [], {}
     if model.is_chosen:
         train = _for_split(train, split)
@@ -151,6 +154,7 @@ def chosen_configuration(
         "model": to_values(model),
         "train": to_values(train),
         "seconds": seconds,
+        "most_epochs": configuration.train.max_epochs,
         "tried": [
             {"name": t.name, "error": t.error, "epoch_seconds": t.pace}
             for t in trials
@@ -160,7 +164,8 @@ def chosen_configuration(
         "left_out": None if held_out is None else asdict(held_out),
     }
     atomic.write_json(file, content)
-    return Chosen(replace(configuration, model=model, train=train), rest, seconds, known)
+    most = configuration.train.max_epochs
+    return Chosen(replace(configuration, model=model, train=train), rest, seconds, most, known)
 
 
 def choice_share(folds: Sequence[DataSplit]) -> float:
@@ -376,12 +381,13 @@ def _pace(
         split,
         configuration,
         model,
-        replace(train, max_epochs=3, max_steps=None),
+        replace(train, max_epochs=_TIMED_EPOCHS, max_steps=None),
         TrainingHooks(
             progress=lambda *_: ends.append(time.perf_counter()),
             stop=lambda: bool(ends) and time.perf_counter() - began > seconds,
         ),
         limit.left(_LONGEST_CHOICE),
+        _TIMED_EPOCHS,
     )
     if not ends:
         raise ExperimentError(
@@ -401,6 +407,7 @@ def _train(
     train: TrainSettings,
     hooks: TrainingHooks,
     seconds: float | None = None,
+    most_epochs: int | None = None,
 ) -> TrainedNetwork:
     return train_network(
         split.training,
@@ -413,6 +420,7 @@ def _train(
         seed=configuration.seed,
         hooks=hooks,
         seconds=seconds,
+        most_epochs=most_epochs or configuration.train.max_epochs,
     )
 
 

@@ -70,6 +70,7 @@ def train_network(
     provenance: dict[str, Any] | None = None,
     hooks: TrainingHooks | None = None,
     seconds: float | None = None,
+    most_epochs: int | None = None,
 ) -> TrainedNetwork:
     """Train a network many-to-many on chunks, with a persistent hidden state.
 
@@ -91,7 +92,8 @@ def train_network(
         provenance: provenance, saved with the network.
         hooks: callbacks of the training, which may stop it.
         seconds: time limit [s], over all sessions of a resumed training; None: none. The number of
-            epochs is reduced to what fits; the network is the best until then.
+            epochs is what fits, ``max_epochs`` only a first guess; the network is the best of them.
+        most_epochs: largest number of epochs within the time limit; None: none.
 
     Raises:
         SignalError: recordings of different rates, or none for a part.
@@ -147,8 +149,9 @@ def train_network(
     )
     if seconds is not None:
         seconds -= time.perf_counter() - started  # libraries are loaded, lanes made
+    most = train.max_epochs if train.max_steps is not None else most_epochs
     callback = CheckpointCallback(
-        train, directory, provenance or {}, hooks or TrainingHooks(), seconds
+        train, directory, provenance or {}, hooks or TrainingHooks(), seconds, most
     )
     checkpoint = None
     if directory is not None:

@@ -28,8 +28,7 @@ TIME_LIMIT = "the time limit"
 """End of a training whose epochs were reduced to a time limit."""
 
 PLANNED = 0.95
-"""Fraction of a time limit for which epochs are planned: their number is not reduced for a small
-variation of their duration."""
+"""Fraction of a time limit for which epochs are planned, until their duration is known."""
 
 _VALIDATION_STEPS = 100
 _WARM_UP_STEPS = 100
@@ -116,19 +115,22 @@ class TimeLimit:
 
 
 def epochs_within(
-    done: int, elapsed: Sequence[float], planned: int, every: int, seconds: float
+    done: int, elapsed: Sequence[float], planned: int, most: int | None, every: int, seconds: float
 ) -> int:
-    """Number of epochs of a training within its time limit, at most as planned.
+    """Number of epochs that fill the time limit of a training.
 
     Args:
         done: number of completed epochs.
         elapsed: time at the latest validations, the last of them now [s].
-        planned: planned number of epochs.
+        planned: number of epochs until their duration is known.
+        most: largest number; None: none.
         every: number of epochs from validation to validation; the last epoch is validated.
         seconds: time limit [s].
     """
     if len(elapsed) < 2:
-        return planned
-    between = (elapsed[-1] - elapsed[0]) / (len(elapsed) - 1)
-    more = int(max(0.0, seconds - elapsed[-1]) / max(between, 1e-9))
-    return min(planned, done + more * every)
+        epochs = max(planned, done + every)
+    else:
+        between = (elapsed[-1] - elapsed[0]) / (len(elapsed) - 1)
+        more = int(max(0.0, seconds - elapsed[-1]) / max(between, 1e-9))
+        epochs = done + more * every
+    return epochs if most is None else min(most, epochs)

@@ -27,6 +27,7 @@ from trueup.networks.training.cross_validation import best_of, mixtures
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_choice import (
     CHOICE,
+    Chosen,
     chosen_configuration,
     time_of_training,
     trial_network,
@@ -108,9 +109,7 @@ def train_split(
             within = member_folder(folder, member)
             own = hooks.part(f"member {member + 1} of {count}, ", member, count)
         own = trackers.following(own, member)
-        network, spent = _member(
-            split, configuration, within, member, provenance, own, chosen.seconds
-        )
+        network, spent = _member(split, configuration, within, member, provenance, own, chosen)
         networks.append(network)
         spent_seconds += spent
     result = _scored(split, configuration, asked, folder, networks, spent_seconds, chosen.simple)
@@ -130,7 +129,7 @@ def _member(
     member: int,
     provenance: dict[str, Any],
     hooks: TrainingHooks,
-    seconds: float | None,
+    chosen: Chosen,
 ) -> tuple[Network, float]:
     """Network and wall time [s] of a member, with its index counted from zero."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +160,8 @@ def _member(
             "trained_on": _trained_on(split),
         },
         hooks=hooks,
-        seconds=seconds,
+        seconds=chosen.seconds,
+        most_epochs=chosen.most_epochs,
     )
     run_files.write_description(folder, configuration, result.network, split.training)
     if result.interrupted:
