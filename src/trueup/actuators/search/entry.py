@@ -1,4 +1,4 @@
-"""What the published entry of a servo fit holds: parameter file, servo and logs."""
+"""Content of the published entry of a servo fit: parameter file, servo and logs."""
 
 import shutil
 from pathlib import Path

@@ -37,7 +37,7 @@ _BASELINES = {"mean": "constant", "base": "base alone", "reference": "controller
 
 @dataclass(frozen=True)
 class Training:
-    """What the command says of a training."""
+    """Arguments of the command for a training."""
 
     overrides: tuple[str, ...]
     file: Path | None

@@ -93,7 +93,7 @@ def check_command_signs(
     sentence = (
         f"The angle follows the target angle with the other sign in {files}: the sign of one of "
         f"them is reversed. Give {TARGET_ANGLE} in data.columns a scale of -1"
-        + ("." if everywhere else " for these files, or leave them out.")
+        + ("." if everywhere else " for these files, or remove them.")
     )
     return [*found, Finding(COMMAND, _severity(COMMAND, settings), TARGET_ANGLE, sentence)]
 

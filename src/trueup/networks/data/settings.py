@@ -125,7 +125,7 @@ class DataSettings:
     """Column of each feature, and of ``torque``, ``reference_torque`` and ``acceleration``: a name,
     or column, unit, scale, offset and interpolation. By default the default layout. A name with
     ``*`` for the joint, such as ``dof_pos_*``, or a list with one column for each joint maps the
-    signals of several joints of one file, each a recording and a group of its own."""
+    signals of several joints of one file, each a separate recording and group."""
     joints: tuple[str, ...] = ()
     """Joints to read from files of several, by name or pattern, such as ``*_hip``; by default
     all."""

@@ -1,7 +1,7 @@
 """Trainings with every combination of swept overrides, as Hydra's multirun.
 
 An override with several values, such as ``seed=1,2,3`` or ``model.gru_hidden_dim=choice(64,128)``,
-is swept (https://hydra.cc, override grammar); every combination is one job in a folder of its own,
+is swept (https://hydra.cc, override grammar); every combination is one job in a separate folder,
 numbered from zero.
 """
 

@@ -75,7 +75,7 @@ class _OutOfTime(Exception):  # noqa: N818 - an end, not an error
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a choice decides."""
+    """Decisions of a choice: the network, and the time of its training."""
 
     configuration: TrainingConfiguration
     """The configuration with the selected network and number of epochs."""

@@ -85,7 +85,7 @@ class Loop:
         qacc: np.ndarray | None = None,
         times: np.ndarray | None = None,
     ) -> None:
-        """As :meth:`follow`, from positions of the unmeasured joints that nearly close the loop."""
+        """Set unmeasured states as :meth:`follow` does, from positions near a closed loop."""
         self._close(qpos)
         known, unknown = list(self.known), list(self.unknown)
         rows = equality_rows(self.model, self.equalities, qpos)

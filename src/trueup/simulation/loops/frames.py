@@ -179,7 +179,7 @@ def _moved(
 def _displaced(
     model: mujoco.MjModel, joint: int, frame: Frame, axis: np.ndarray, moved: np.ndarray
 ) -> tuple[Frame, tuple[np.ndarray, np.ndarray | None]]:
-    """As :func:`_moved`, of a model at rest."""
+    """Motion as of :func:`_moved`, for a model at rest."""
     if int(model.jnt_type[joint]) == _SLIDE:
         return replace(frame, origin=frame.origin + axis * moved[:, None]), (axis, None)
     anchor = frame.origin + frame.rotation @ model.jnt_pos[joint]

@@ -1,4 +1,4 @@
-"""What the published entry of an identification holds: experiment, model, logs, parameters."""
+"""Content of the published entry of an identification: experiment, model, logs, parameters."""
 
 import os
 import shutil

@@ -5,7 +5,7 @@ parameters, and in a constant of each joint. Each is freed with the unknowns of 
 least squares with priors, on the first part of the recordings, and counts if the torques of the
 last part are clearly predicted better. One mass comes before several, and masses before centres
 and moments: what explains the torques with the fewest unknowns is determined best. Of bodies fixed
-to each other each may have another mass, such as a payload, and the heaviest one stands for the
+to each other each may have another mass, such as a payload, and the heaviest one represents the
 whole link. In a linkage whose links move alike, torques do not tell which of them it is: the
 heaviest one counts, whose error is the largest where errors are in proportion.
 """
@@ -44,7 +44,7 @@ _JOINT = len(JOINT_PARAMETERS)
 
 @dataclass(frozen=True)
 class LinkEvidence:
-    """What recorded torques show to differ from the model."""
+    """Offsets, masses and links that recorded torques show to differ from the model."""
 
     offsets: tuple[int, ...] = ()
     """Degrees of freedom with a constant torque."""
