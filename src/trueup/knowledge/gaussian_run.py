@@ -138,6 +138,10 @@ class GaussianRun(ABC):
         ratio = np.diag(covariance)[determined] * conditional[determined]
         return float(np.median(np.sqrt(np.maximum(ratio, 1.0))))
 
+    def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Values ``(n, p)`` from the distribution, before a check on held-out recordings."""
+        return self.space.from_search(self.belief.draw(count, rng))
+
     def draw(
         self, count: int, seed: int, progress: Callable[[float], None] | None
     ) -> tuple[HeldOutCheck | None, np.ndarray]:
@@ -147,16 +151,15 @@ class GaussianRun(ABC):
           FitError: too few rows reproduce the held-out recordings, or an unknown is not limited.
         """
         rng = np.random.default_rng(seed)
-        belief, space = self.belief, self.space
         problem = self.held_out_problem()
         if problem is None:
-            return None, space.from_search(belief.draw(count, rng))
+            return None, self.sample(count, rng)
         check = check_on_held_out(
             problem,
             self.fit,
-            lambda n: space.from_search(belief.draw(n, rng)),
+            lambda n: self.sample(n, rng),
             count,
-            belief.determined_steps(4000, rng),
+            self.belief.determined_steps(4000, rng),
             training_error=self.training_error,
             inflation=self.known.inflation,
             widening=float(np.mean(self.widening**2)),
@@ -177,7 +180,7 @@ class GaussianRun(ABC):
         problem = self.held_out_problem()
         if problem is None:
             return (), 0.0
-        few = self.space.from_search(self.belief.draw(16, np.random.default_rng(0)))
+        few = self.sample(16, np.random.default_rng(0))
         problem.predictions(few[:1])
         started = time.perf_counter()
         problem.predictions(few)

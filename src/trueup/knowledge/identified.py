@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import RunDirectoryError
 from trueup.fitting.judgement.verdict import Verdict
+from trueup.fitting.posterior.sampler import reflected
 from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.knowledge.draws import Draws
 from trueup.knowledge.finished_run import (
@@ -29,6 +30,7 @@ from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.assess.horizons import HORIZONS
+from trueup.sysid.assess.posterior import POSTERIOR_FILE
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.spec import IdentificationSpec
@@ -59,6 +61,8 @@ class IdentifiedRun(GaussianRun):
 
     mark: str | None = None
     """Mark of all results, if inputs have changed or the verdict is "do not use"."""
+    samples: np.ndarray | None = None
+    """Samples of the posterior ``(n, p)``; None if the run has none."""
     of_fleet: bool = False
     """Whether it represents the robots of a fleet; recordings of one robot reject no draws then."""
 
@@ -66,6 +70,21 @@ class IdentifiedRun(GaussianRun):
     def space(self) -> Space:
         """The unknowns and their bounds."""
         return self.parameters.space()
+
+    def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Values ``(n, p)``: rows of the sampled posterior, or draws from the Gaussian.
+
+        Model error widens the samples around their mean as it widens the Gaussian.
+        """
+        if self.samples is None:
+            return super().sample(count, rng)
+        space = self.space
+        z = space.to_search(self.samples)
+        mean = z.mean(axis=0)
+        rows = rng.integers(len(z), size=count)
+        return space.from_search(
+            reflected(mean + self.widening * (z[rows] - mean), *space.search_bounds)
+        )
 
     @property
     def training_error(self) -> float:
@@ -171,6 +190,25 @@ def identified_run(
     fit = values_of(solution, opened)
     with read_as_written(opened.solution):
         widening = widening_of(solution["parameters"])
+    samples = None if solution.get("posterior") is None else _samples(opened, known.names)
     return IdentifiedRun(
-        opened, prepared, solution, verdict, parameters, fit, known, widening, mark
+        opened, prepared, solution, verdict, parameters, fit, known, widening, mark, samples
     )
+
+
+def _samples(run: RunDirectory, names: tuple[str, ...]) -> np.ndarray:
+    """Samples of the posterior of a run.
+
+    Raises:
+      RunDirectoryError: the file is missing, damaged, or of other parameters.
+    """
+    path = run.inside(POSTERIOR_FILE)
+    found = Draws.read(path)
+    values = found.values
+    if found.names != names or values.ndim != 2 or values.shape[1] != len(names):
+        raise RunDirectoryError(
+            f"{path} is damaged: its samples are not of the parameters of the run"
+        )
+    if not len(values) or not np.isfinite(values).all():
+        raise RunDirectoryError(f"{path} is damaged: its samples are not finite numbers")
+    return values

@@ -16,7 +16,7 @@ view. Importing this package loads neither plotly nor jinja2.
 from trueup.reports.bars import bar_figure, direction_figure
 from trueup.reports.content import Code, Content, Group, Html, Note, Row, Stacked, Text
 from trueup.reports.decimation import decimate
-from trueup.reports.distributions import acf_figure, histogram_figure
+from trueup.reports.distributions import acf_figure, histogram_figure, scatter_figure
 from trueup.reports.figure import Figure, LegendEntry, Plot, figure_grid
 from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
 from trueup.reports.heatmaps import heatmap_figure
@@ -84,6 +84,7 @@ __all__ = [
     "histogram_figure",
     "interval_figure",
     "line_figure",
+    "scatter_figure",
     "time_series_figure",
     "verdict_section",
 ]

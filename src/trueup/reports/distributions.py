@@ -1,4 +1,4 @@
-"""Figures of the distribution and autocorrelation of residuals."""
+"""Figures of distributions, of pairs of quantities, and of the autocorrelation of residuals."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +9,7 @@ from trueup.reports.numbers import rounded_significant, rounded_to_span
 
 _BINS_AT_MOST = 80
 _CURVE_POINTS = 121
+_POINTS = 1000  # of a scatter
 # 97.5 % quantile of the standard normal distribution: a band of 95 %.
 _NORMAL_QUANTILE = 1.959963984540054
 
@@ -92,6 +93,57 @@ def histogram_figure(
         f"distribution of {label}: mean {samples.mean():.4g}, standard deviation {deviation:.4g}"
     )
     return Figure((Plot(data, layout, "", height, description=described),), legend, title, caption)
+
+
+def scatter_figure(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    labels: tuple[str, str],
+    units: tuple[str, str] = ("", ""),
+    title: str = "",
+    caption: str = "",
+    height: int = 300,
+) -> Figure:
+    """Return pairs of values as points, evenly thinned to 1000.
+
+    Args:
+        x: values of the horizontal axis ``(n,)``.
+        y: values of the vertical axis ``(n,)``.
+        labels: names of the quantities.
+        units: their units.
+        title: heading.
+        caption: small print.
+        height: height [pixels].
+
+    Raises:
+        ReportError: the values are not of equal number, or none is finite.
+    """
+    points = [np.asarray(values, dtype=float).ravel() for values in (x, y)]
+    if len(points[0]) != len(points[1]):
+        raise ReportError(
+            f"a scatter of {labels[0]!r} and {labels[1]!r} requires as many values of each, found "
+            f"{len(points[0])} and {len(points[1])}"
+        )
+    finite = np.flatnonzero(np.isfinite(points).all(axis=0))
+    if not len(finite):
+        raise ReportError(f"a scatter of {labels[0]!r} and {labels[1]!r} requires finite values")
+    rows = finite[np.linspace(0, len(finite) - 1, min(len(finite), _POINTS)).astype(int)]
+    trace: Json = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": rounded_to_span(points[0][rows]),
+        "y": rounded_to_span(points[1][rows]),
+        "marker": {"color": "@residual", "opacity": 0.35, "size": 4},
+        "name": "samples",
+    }
+    layout: Json = {
+        "hovermode": "closest",
+        "xaxis": {"title": axis_title(labels[0], units[0])},
+        "yaxis": {"title": axis_title(labels[1], units[1])},
+    }
+    described = f"{labels[1]} over {labels[0]}, {len(rows)} points"
+    return Figure((Plot([trace], layout, "", height, description=described),), (), title, caption)
 
 
 def acf_figure(

@@ -20,6 +20,7 @@ from trueup.sysid.results.identifiability_section import identifiability_section
 from trueup.sysid.results.next_steps import next_steps
 from trueup.sysid.results.outputs import read_signals
 from trueup.sysid.results.parameter_sections import parameter_section
+from trueup.sysid.results.posterior_section import posterior_section
 from trueup.sysid.results.recording_sections import (
     quality_section,
     residual_section,
@@ -92,6 +93,8 @@ def identification_report(
     other = [f for section, found in findings.items() if section not in used for f in found]
     page.add(_answer(summary, other, directory))
     page.add(parameter_section(summary, findings.get("parameters", ())))
+    if summary.get("posterior"):
+        page.add(posterior_section(summary, directory))
     page.add(signal_section(signals, replay))
     if videos:
         page.add(reports.Section("Film", "motion", content=list(videos)))

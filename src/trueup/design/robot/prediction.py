@@ -131,7 +131,7 @@ def predict(
     loss, free = Loss(), np.zeros(problem.space.size, bool)
     level = experiment.confidence.level
     estimate = residual_covariance(
-        problem, residual, jacobian, free, experiment.confidence.method, 1 - level, loss, seed
+        problem, residual, jacobian, free, experiment.confidence.noise_method, 1 - level, loss, seed
     )
     starts = measured_starts(prepared, prepared.training, False)
     (estimate,), _ = with_start_noise([estimate], starts, at, residual, jacobian, loss)

@@ -14,6 +14,7 @@ from trueup.fitting.judgement.identifiability import Identifiability, analyse
 from trueup.fitting.judgement.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.posterior import PosteriorSamples
 from trueup.fitting.problem import Failures
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, contradiction_ratio
@@ -101,6 +102,11 @@ class Assessment:
     """The same of a change by the half-width of the interval."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
+    covariance_of_starts: np.ndarray | None = None
+    """Part of the covariance in search coordinates ``(p, p)`` that is the noise of measured initial
+    states; None without any."""
+    posterior: PosteriorSamples | None = None
+    """Samples of the posterior, where they were asked for."""
 
 
 def assess(
@@ -152,6 +158,7 @@ def assess(
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
     seconds, known, gradient, is_noise = 0.0, None, None, None
+    of_starts: np.ndarray | None = None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum there are no intervals: use the last linearisation of the search
         residual = _residual_at(problem, x)
@@ -173,7 +180,11 @@ def assess(
             for on in bounds
         ]
         if solution.success:  # without an optimum there are no intervals
+            before = estimates[0].matrix
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
+            if starts is not None:
+                with np.errstate(invalid="ignore"):  # infinite minus infinite
+                    of_starts = np.nan_to_num(estimates[0].matrix - before, posinf=0.0, neginf=0.0)
             estimates = with_measured_noise(estimates, problem, x, jacobian)
             estimates = with_unknown_own_errors(estimates, problem, x, residual, jacobian, loss)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
@@ -261,6 +272,7 @@ def assess(
         _matters(problem, effects),
         _matters(problem, np.where(np.isnan(reach_effects), 0.0, reach_effects)),
         gradient,
+        of_starts,
     )
 
 

@@ -41,11 +41,8 @@ def residual_covariance(
             )
         )
         weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
-    prior = np.array(jacobian[problem.data_rows :]) / scale
-    torques = getattr(problem, "torques", None)
-    if torques is not None:
-        # torques inform with their noise, not with the weight that keeps a search near them
-        prior[len(prior) - len(torques) :] /= max(torques.factor, 1.0)
+    further = np.asarray(jacobian[problem.data_rows :])
+    prior = further * further_row_scale(problem, len(further))[:, None]
     return estimate_covariance(
         fits,
         method,
@@ -56,6 +53,18 @@ def residual_covariance(
         names=problem.space.names,
         seed=seed,
     )
+
+
+def further_row_scale(problem: Any, rows: int) -> np.ndarray:
+    """Factor from each row after the data to units of its standard deviation ``(rows,)``.
+
+    Torques inform with their noise, not with the weight that keeps a search near them.
+    """
+    out = np.full(rows, 1.0 / problem.noise_scale)
+    torques = getattr(problem, "torques", None)
+    if torques is not None:
+        out[rows - len(torques) :] /= max(torques.factor, 1.0)
+    return out
 
 
 def _filled(residual: np.ndarray, counted: np.ndarray | None) -> np.ndarray:

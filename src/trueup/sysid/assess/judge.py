@@ -7,9 +7,11 @@ import numpy as np
 
 from trueup.fitting import Grade, Reason
 from trueup.fitting.solution import Status
+from trueup.runs.loop.progress import Progress
 from trueup.sysid.assess.assessment import Assessment, assess
 from trueup.sysid.assess.excitation import joint_motions, too_little
 from trueup.sysid.assess.horizons import horizon_errors
+from trueup.sysid.assess.posterior import sample_posterior, sampling_reasons, with_posterior
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.assess.window_length import window_reasons
 from trueup.sysid.causes.missing_terms import missing_terms
@@ -27,13 +29,14 @@ from trueup.sysid.torque.report import torque_summary
 _STUCK = (Status.STALLED, Status.ITERATION_LIMIT)
 
 
-def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
-    """Assess a fit; nothing is written.
+def judge(prepared: Prepared, fit: Fit, directory: Path, verbose: bool = False) -> Identification:
+    """Assess a fit; nothing is written but the state of an interrupted sampling.
 
     Args:
       prepared: the experiment.
       fit: its fit.
       directory: run directory, for the result.
+      verbose: whether the progress of a sampling is shown.
 
     Raises:
       TrueupError: a step failed.
@@ -44,6 +47,8 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
     held_out, alone = problems_of_held_out(prepared, fit)
     time = AfterFit(fit.solution.stats.get("seconds", 0.0), experiment.search.time_limit)
     assessment = assess_fit(prepared, fit, held_out, alone, time)
+    if experiment.confidence.samples and success and not assessment.flaw:
+        assessment = sampled(prepared, fit, assessment, directory, verbose)
     crossed = folds_of(prepared, fit)
     # held-out data are refitted only for comparison with an optimum
     has_ends = crossed is None and held_out is None and success
@@ -55,9 +60,9 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         fit.solution, covariance=assessment.value_covariance, intervals=assessment.intervals
     )
     level = experiment.confidence.level
-    windows: list[Reason] = []
+    windows: list[Reason] = sampling_reasons(assessment.posterior)
     if success and not assessment.flaw and time.left:
-        windows = window_reasons(prepared, problem, x, assessment.covariance, level)
+        windows += window_reasons(prepared, problem, x, assessment.covariance, level)
     summary = summarise(
         experiment.name,
         problem,
@@ -74,6 +79,25 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         windows,
     )
     return Identification(prepared, problem, solution, assessment, crossed, directory, summary)
+
+
+def sampled(
+    prepared: Prepared, fit: Fit, assessment: Assessment, directory: Path, verbose: bool
+) -> Assessment:
+    """The assessment with intervals of the sampled posterior."""
+    experiment, limit = prepared.experiment, prepared.experiment.search.time_limit
+    seconds = np.inf if limit is None else limit - fit.solution.stats.get("seconds", 0.0)
+    with Progress(verbose) as progress:
+        found = sample_posterior(
+            fit.problem,
+            fit.solution.x,
+            assessment,
+            directory,
+            experiment.seed,
+            seconds=seconds,
+            report=progress.update,
+        )
+    return with_posterior(assessment, found, experiment.confidence.level)
 
 
 def shortages(prepared: Prepared, problem: GrayBoxProblem, assessment: Assessment) -> list[Reason]:
@@ -151,7 +175,7 @@ def assess_fit(
         fit.solution,
         held_out,
         alone,
-        method=experiment.confidence.method,
+        method=experiment.confidence.noise_method,
         level=experiment.confidence.level,
         loss=fit.loss,
         profile=experiment.confidence.profile,

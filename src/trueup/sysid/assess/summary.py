@@ -109,6 +109,7 @@ def summarise(
             "remarks": list(assessment.covariance.remarks),
         },
         "known": None if assessment.known is None else assessment.known.marginal(asked).to_dict(),
+        "posterior": _posterior(assessment, asked),
         "identifiability": _identifiability(assessment),
         "scores": score_rows(assessment.scores),
         "horizons": horizon_rows(horizons),
@@ -132,6 +133,12 @@ def summarise(
         "stats": solution.stats,
         "provenance": solution.provenance,
     }
+
+
+def _posterior(assessment: Assessment, asked: np.ndarray) -> dict[str, Any] | None:
+    """Convergence of sampled parameters; None if the posterior was not sampled."""
+    found = assessment.posterior
+    return None if found is None else found.of(asked.tolist()).to_dict()
 
 
 def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:

@@ -431,12 +431,23 @@ class HeldOut(_Part):
 class ConfidencePart(_Part):
     """Intervals of the parameters."""
 
-    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
-    """Model of the noise from which the intervals are computed."""
+    method: Literal[*METHODS, "sampling"] = "auto"  # pyright: ignore[reportInvalidTypeForm]
+    """Model of the noise from which the intervals are computed; ``sampling``: the posterior is
+    sampled, for errors that are not Gaussian (bounds, ridges)."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals, as a probability."""
     profile: list[str] = []
     """Parameters with an additional interval by profile likelihood."""
+
+    @property
+    def samples(self) -> bool:
+        """Whether the posterior is sampled."""
+        return self.method == "sampling"
+
+    @property
+    def noise_method(self) -> str:
+        """Method of the linearised covariance, with which a sampling starts."""
+        return "auto" if self.samples else self.method
 
 
 class OutputPart(_Part):

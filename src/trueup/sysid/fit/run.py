@@ -31,7 +31,7 @@ from trueup.sysid.fit.identification_search import (
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.fit.spec import IdentificationSpec
-from trueup.sysid.results.outputs import write_models, write_signals
+from trueup.sysid.results.outputs import write_models, write_posterior, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
 from trueup.sysid.starts.better_start import better_start
@@ -83,7 +83,7 @@ def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
             release_spare_memory()
 
         def judged(solution: Solution) -> Outcome:
-            result = judge(prepared, fit, run.directory.path)
+            result = judge(prepared, fit, run.directory.path, run.verbose)
             return Outcome(result, result.summary, complete=solution.success)
 
         return run.finish(
@@ -175,6 +175,8 @@ def write_results(result: Identification, directory: RunDirectory) -> None:
     """Write signals and motion, and the experiment with undetermined parameters frozen."""
     prepared, problem = result.prepared, result.problem
     write_signals(result.assessment.signals, directory)
+    if result.assessment.posterior is not None:
+        write_posterior(result.assessment.posterior, problem.parameters, directory)
     replay = motion_replay(result)
     if replay is not None:
         write_replay(replay, directory)

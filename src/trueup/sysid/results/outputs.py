@@ -8,12 +8,16 @@ import numpy as np
 
 from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError
+from trueup.fitting.posterior import PosteriorSamples
 from trueup.fitting.solution import Solution
+from trueup.parameters import ParameterDict
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.simulation.models.precise_xml import precise_xml
 from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.assess.posterior import POSTERIOR_FILE
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.window_states import element_labels
 
 SIGNALS_FILE = "signals.npz"
 
@@ -47,6 +51,20 @@ def write_models(
     parameters.save_to_disk(directory.inside("identified_parameters.yaml"))
     for name, text in models.items():
         atomic.write_text(directory.model(name), text)
+
+
+def write_posterior(
+    samples: PosteriorSamples, parameters: ParameterDict, directory: RunDirectory
+) -> None:
+    """Write samples of the posterior, without the states of windows: ``posterior.npz``."""
+    owners = [p for p in parameters.free for _ in range(p.size)]
+    asked = [i for i, label in enumerate(element_labels(parameters)) if "#" not in label]
+    space = parameters.space()
+    content = samples.of(asked).archive(
+        [space.units[i] if space.units else "" for i in asked],
+        [", ".join(owners[i].targets) for i in asked],
+    )
+    atomic.write_bytes(directory.inside(POSTERIOR_FILE), content)
 
 
 def write_signals(signals: list[SequenceSignals], directory: RunDirectory) -> None:
