@@ -10,7 +10,7 @@ from trueup import reports
 from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.sysid.assess.posterior import POSTERIOR_FILE
 
-_MOST_SHOWN = 24  # histograms that are not folded away for their number
+_MOST_SHOWN = 24  # histograms of a page
 _NOTABLE = 0.5  # rank correlation from which a pair is drawn
 _MOST_PAIRS = 4
 
@@ -28,17 +28,21 @@ def posterior_section(summary: Mapping[str, Any], directory: Path | None) -> rep
     units = {row["name"]: row["unit"] for row in summary["parameters"]}
     samples = {} if directory is None else _samples(directory / POSTERIOR_FILE)
     names = [name for name in found["r_hat"] if name in samples]
-    content += [
+    figures = [
         reports.histogram_figure(samples[name], label=name, unit=units.get(name, ""))
         for name in names[:_MOST_SHOWN]
     ]
-    content += [
+    figures += [
         reports.scatter_figure(
-            samples[first], samples[second], labels=(first, second),
+            samples[first],
+            samples[second],
+            labels=(first, second),
             units=(units.get(first, ""), units.get(second, "")),
         )
         for first, second in _pairs(samples, names)
-    ]  # fmt: skip
+    ]
+    if figures:
+        content.append(reports.figure_grid(figures))
     rows = [
         [name, f"{found['r_hat'][name]:.3f}", f"{found['effective_sizes'][name]:.0f}"]
         for name in found["r_hat"]
