@@ -178,6 +178,18 @@ def test_lines_are_thinned_once_their_generation_is_in_the_store(tmp_path, heade
         assert other.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("every", [1, 3, 50, 10_000])
+def test_finished_lines_do_not_depend_on_the_times_of_checkpoints(tmp_path, every):
+    files = [tmp_path / "each", tmp_path / "shared"]
+    for file, between in zip(files, (1, every), strict=True):
+        lines = lines_of(file)
+        for number in range(400):
+            lines.append(f"{number} {'x' * 20}", number, number // between * between - 1)
+        lines.finish()
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[0].stat().st_size <= 4000
+
+
 def test_a_kill_before_the_thinned_lines_have_their_name(tmp_path, monkeypatch):
     whole, path = tmp_path / "whole", tmp_path / "killed"
     for target in (whole, path):

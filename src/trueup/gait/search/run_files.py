@@ -59,6 +59,10 @@ class TermsLog:
         line = json.dumps({"generation": generation.number, "terms": terms})
         self._lines.append(line, generation.number, generation.committed)
 
+    def finish(self) -> None:
+        """Complete the file at the end of a search."""
+        self._lines.finish()
+
 
 def _number(line: bytes) -> int | None:
     """Generation of a line; None for an unreadable one."""

@@ -1,6 +1,7 @@
 """Text files of a run with one line per generation."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +17,8 @@ class GenerationLines:
     A killed run may have written lines of generations that are computed again on resume: they, and
     a line that was cut off, are removed before the first new line is written. A file above its
     limit is thinned (:mod:`trueup.runs.store.thinning`) once the generation that passed the limit
-    is in the store, and in one step. So the file of a resumed run is that of one that was not
-    killed.
+    is in the store, or the search has ended, and in one step. So the file of a resumed run is that
+    of one that was not killed.
 
     Args:
       path: the file.
@@ -54,6 +55,11 @@ class GenerationLines:
             self._passed = generation
         if self._passed is not None and self._passed <= committed:
             self._thin(committed)
+
+    def finish(self) -> None:
+        """Thin the file at the end of a search, when all its generations are in the store."""
+        if self.path.is_file() and self.path.stat().st_size > self._limit:
+            self._thin(sys.maxsize)
 
     def _remove_from(self, generation: int) -> None:
         """Remove the last lines from a generation on, and one that is cut off."""

@@ -75,6 +75,11 @@ class CmaFiles:
             line = " ".join(_text(value) for value in values)
             self._files[name].append(line, generation.number, generation.committed)
 
+    def finish(self) -> None:
+        """Complete the files at the end of a search."""
+        for file in self._files.values():
+            file.finish()
+
 
 def _number(line: bytes) -> int | None:
     """Generation of a line; None for an unreadable one."""
