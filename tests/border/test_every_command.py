@@ -122,7 +122,7 @@ DAMAGES = {
     "random": lambda path: path.write_bytes(np.random.default_rng(0).bytes(2000)),
     "a list": lambda path: path.write_bytes(b"[1, 2, 3]\n"),
     "a page": lambda path: path.write_bytes(b"<!doctype html><html><body>404</body></html>\n"),
-    "nested": lambda path: path.write_bytes(b"[" * 100_000),
+    "nested": lambda path: path.write_bytes(b"[" * 20_000),
     "a pointer": lambda path: path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n"),
     "a folder": lambda path: path.mkdir(),
     "a pipe": os.mkfifo,

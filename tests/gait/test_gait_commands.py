@@ -297,12 +297,12 @@ def test_terms_of_a_killed_run_are_those_of_a_whole_one(cut, tmp_path):
     problem = SimpleNamespace(terms={"effort": np.array([1.0, np.nan])})
     path = tmp_path / "terms.jsonl"
     for number in range(2):
-        TermsLog(path, problem).write(SimpleNamespace(number=number))
+        TermsLog(path, problem).write(SimpleNamespace(number=number, committed=-1))
     written = path.read_bytes()
     path.write_bytes(written[: len(written) - cut])
     resumed = TermsLog(path, problem)
     for number in (1, 2):
-        resumed.write(SimpleNamespace(number=number))
+        resumed.write(SimpleNamespace(number=number, committed=-1))
     terms, unreadable = read_terms(path)
     assert list(terms) == [0, 1, 2] and not unreadable
     assert path.read_bytes().startswith(written)

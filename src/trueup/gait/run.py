@@ -67,6 +67,8 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
             on_generation=on_generation,
             on_start=on_start,
         )
+        log.finish()
+        cma_files.finish()
 
         def bare(solution: Solution) -> dict[str, Any]:
             return solution_content(spec.name, spec.kind, problem.space, solution, spec.notes)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from servo_model_logs import logs_of
+from servo_model_logs import logs_of, recorded
 
 from trueup.actuators import BenchSimulator, ServoModel
 from trueup.actuators.assess.bench_causes import bench_causes, causes_in_words
@@ -66,6 +66,20 @@ def test_a_wrong_description_is_found_with_its_factor(logs, change, what, factor
     assert cause.after < 1.3e-3 < 5e-3 < cause.before
     words = causes_in_words([cause])
     assert f"with {what} times {cause.factor:.2g} the error" in words
+
+
+@pytest.mark.parametrize(("mass", "factor"), [(0.6, 0.6), (0.2, 0.75)])
+def test_a_supply_that_was_changed_with_the_load_is_found(logs, mass, factor):
+    """The logs state one voltage."""
+    changed = [
+        replace(recorded(TRUTH, replace(log, vin=factor * log.vin), 1e-3), vin=log.vin)
+        if log.mass == mass
+        else log
+        for log in logs
+    ]
+    causes = found(changed)
+    assert causes[0].what == f"the supply of the logs of {mass} kg"
+    assert causes[0].factor == pytest.approx(factor, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,23 @@ def test_gradient_of_the_objective(kind):
         assert gradient[0, k] == pytest.approx((high - low) / (2 * h), rel=2e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("channel", ["position", "speed", "duty"])
+def test_gradient_of_one_channel_is_never_silently_zero(channel):
+    """An objective without a sample to compare would be 0 for any motion: it is refused."""
+    model = make_model("m4", ("command_delay",), command_delay=0.0123)
+    objective = Objective("mae", **{"position": 0.0, channel: 1.0})
+    x = model.vector()
+    gradient = BenchSimulator(model, LOGS[:2]).cost_gradients(x, objective)[1]
+    assert np.count_nonzero(gradient) > x.size / 2
+    without = BenchSimulator(model, [make_log(load=np.full(200, np.nan), samples=200)])
+    for of in (without.costs, without.log_costs, without.cost_gradients):
+        if channel == "duty":
+            with pytest.raises(RecordingError, match="compares duty only, which no log contains"):
+                of(x, objective)
+        else:
+            assert np.any(of(x, objective)[0])
+
+
 def test_steps_converge_and_the_reference_leads():
     # the reference's position runs ahead of its speed by a whole step, ours converge with theirs
     model, log = make_model("m1"), make_log(kp=100.0, samples=600)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -496,9 +497,7 @@ def test_optimize_reports_its_best_walk(capsys, tmp_path):
     assert again == titles
 
 
-def test_progress_needs_terms(tmp_path):
-    from types import SimpleNamespace
-
+def test_progress_needs_terms():
     history = SimpleNamespace(
         generation=np.array([0, 0, 1, 1]), costs=np.array([[9.0], [8.0], [np.nan], [5.0]])
     )
@@ -507,3 +506,16 @@ def test_progress_needs_terms(tmp_path):
     terms = {0: {"walked": np.array([1.0, 2.0])}, 1: {"walked": np.array([9.0, 3.0])}}
     section = progress_section(record, terms)
     assert "from 2.00 to 3.00 m, its cost from 8 to 5" in section.summary
+
+
+def test_the_best_of_a_generation_without_terms_is_in_the_progress():
+    """The log of terms of a long search is thinned, and contains other generations."""
+    history = SimpleNamespace(
+        generation=np.array([0, 0, 1, 1, 4, 4]),
+        costs=np.array([[9.0], [8.0], [2.0], [7.0], [5.0], [6.0]]),
+    )
+    record = SimpleNamespace(history=history, valid=lambda: np.isfinite(history.costs[:, 0]))
+    terms = {number: {"walked": np.array([1.0, 2.0])} for number in (0, 3, 4)}
+    (grid,) = progress_section(record, terms).content
+    best = next(line for line in grid.plots[0].data if line["name"] == "best so far")
+    assert (best["x"], best["y"]) == ([0, 4], [8.0, 2.0])

@@ -5,6 +5,7 @@ import signal
 from dataclasses import replace
 
 import pytest
+import yaml
 
 pytest.importorskip("torch")
 
@@ -12,6 +13,7 @@ from tests.networks.motion.test_motion_training import MODEL, QUICK, TRUTH, blan
 
 from trueup import runs
 from trueup.actuators import save_model
+from trueup.actuators.catalogue import entries
 from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
@@ -98,3 +100,34 @@ def test_a_plan_writes_nothing(logs, tmp_path, capsys):
     assert "remove all options except --output" in capsys.readouterr().err
     assert main(["network", "train-motion", "--output", str(tmp_path / "run")]) == 2
     assert "with --servo" in capsys.readouterr().err
+
+
+def test_a_servo_of_a_catalogue_of_the_user_is_known_again(logs, tmp_path, monkeypatch, capsys):
+    """Trained, resumed and evaluated, each as in a process that knows the package's servos only."""
+    known = dict(entries._registered)
+    catalogue, file, run = (tmp_path / name for name in ("servos.yaml", "mine.json", "run"))
+    entry = {"law": "voltage", "vin": 7.4, "kp": 200, "error_gain": MODEL.servo.error_gain}
+    ranges = {p.name: [MODEL.values[p.name], p.lower, p.upper] for p in MODEL.servo.parameters}
+    catalogue.write_text(yaml.safe_dump({"mine": {**entry, "parameters": ranges}}))
+    file.write_text(
+        json.dumps(json.loads((logs.parent / "m4.json").read_text()) | {"actuator": "mine"})
+    )
+    words = ["network", "train-motion", str(logs), "--servo", str(file), "-o", str(run), "--quiet"]
+    words += ["max_steps=2", "horizons=0.05", "batch=8", "hidden=4"]
+
+    def called(*words):
+        with monkeypatch.context() as patch:
+            patch.setattr(entries, "_registered", dict(known))
+            return main([str(word) for word in words])
+
+    assert called(*words) == 2
+    assert "unknown servo 'mine'" in capsys.readouterr().err and not run.exists()
+    assert called(*words, f"catalogue={catalogue}") in (0, 3)
+    assert called("study", "resume", run, "--quiet") in (0, 3)
+    assert called("network", "evaluate", run, "--data", logs) in (0, 3)
+    content = yaml.safe_load((run / "experiment.yaml").read_text())
+    assert content["catalogue"] == "../servos.yaml" and "../servos.yaml" in content["inputs"]
+    catalogue.write_text(catalogue.read_text().replace("7.4", "8.4"))
+    capsys.readouterr()
+    assert called("network", "evaluate", run, "--data", logs) == 2
+    assert "servos.yaml" in capsys.readouterr().err

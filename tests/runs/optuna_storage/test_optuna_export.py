@@ -20,6 +20,7 @@ from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
 from trueup.runs import Budget, Execution, RunDirectory, Store, StudySettings, run_search, study
 from trueup.runs.optuna_storage import export_study, load_study
+from trueup.runs.store import database
 
 
 def _run(path, generations=5, problem=None, search=None, **options):
@@ -197,6 +198,23 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path, name):
         with pytest.raises(StorageError, match=r"not a database|not a journal of Optuna"):
             export_study(directory, str(file))
         assert file.read_bytes() == content
+
+
+def test_a_study_that_was_thinned_since_is_still_of_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "LARGEST", 4000)
+    directory, file = _run(tmp_path / "arm", 8), str(tmp_path / "study.db")
+    export_study(directory, file)
+    _run(tmp_path / "arm", 100, resume=True)
+    with Store.open(directory.study) as store:
+        history = store.history()
+    former = (history.generation < 8).sum()
+    assert former < 48 and history.removed.evaluations
+    exported = export_study(directory, file)
+    assert (exported.trials, exported.added) == (48 + len(history.X) - former, exported.trials - 48)
+    assert export_study(directory, file).added == 0
+    other = _run(tmp_path / "two" / "arm", 100, search=Evolution(Sphere().space, seed=4))
+    with pytest.raises(StorageError, match="of another run"):
+        export_study(other, file)
 
 
 def test_a_study_of_another_run_is_left_alone_unless_loaded(tmp_path):

@@ -182,6 +182,10 @@ def _quantities(
             for value in values:
                 rows = tuple(i for i in every if getattr(logs[i], quantity) == value)
                 yield _Scaled(f"{name} of the logs of {value:g}{unit}", quantity, rows)
+                if quantity == "mass" and "vin" in names:
+                    # loads are changed between sessions, and a supply with them
+                    words = f"{names['vin'][0]} of the logs of {value:g}{unit}"
+                    yield _Scaled(words, "vin", rows)
 
 
 def _explained(

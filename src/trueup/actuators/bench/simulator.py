@@ -11,7 +11,7 @@ import numpy as np
 from trueup.actuators.bench._data import BenchData
 from trueup.actuators.bench.conditions import conditions_of
 from trueup.actuators.bench.loads import Bench, bench_of
-from trueup.actuators.bench.objective import Objective
+from trueup.actuators.bench.objective import CHANNELS, Objective
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.friction_models import layout_of
 from trueup.actuators.logs.servo_log import ServoLog
@@ -147,14 +147,14 @@ class BenchSimulator:
           objective: what to minimise; the mean absolute position error [rad] by default.
           failures: output, candidate -> message, for candidates that diverged.
         """
-        objective = objective or Objective()
+        objective = self._checked(objective)
         sums, failed = self._run(self._batch(X), objective)
         self._note(failed, failures)
         return np.where(_is_lost(failed), LARGE_COST, self._combined(sums, objective))
 
     def log_costs(self, X: np.ndarray, objective: Objective | None = None) -> np.ndarray:
         """Objective of each candidate on each single log ``(n, l)``."""
-        objective = objective or Objective()
+        objective = self._checked(objective)
         sums, failed = self._run(self._batch(X), objective)
         means = sums / np.maximum(self.data.counts, 1.0)
         values = objective.scale(means) @ np.array(objective.weights)
@@ -171,7 +171,7 @@ class BenchSimulator:
         The gradient is that of the discrete steps: at a kink, such as a joint that just comes
         to rest, it is a one-sided derivative.
         """
-        objective = objective or Objective()
+        objective = self._checked(objective)
         X = self._batch(X)
         channels = 1 if objective.speed == objective.duty == 0.0 else 3
         gradient = np.zeros((len(X), len(self.logs), channels, len(self._targets)))
@@ -266,6 +266,18 @@ class BenchSimulator:
         for place, k in enumerate(self._sources):
             out[..., k] += derivatives[..., place]
         return out
+
+    def _checked(self, objective: Objective | None) -> Objective:
+        """The objective, or the default; one that compares no sample would be 0 for any motion."""
+        objective = objective or Objective()
+        weighted = [i for i, weight in enumerate(objective.weights) if weight > 0.0]
+        if not self.data.counts[:, weighted].any():
+            names = " and ".join(CHANNELS[i] for i in weighted)
+            raise RecordingError(
+                f"the objective compares {names} only, which no log contains "
+                f"({listing(self.log_names, 5)}): give the position a weight, or record the load"
+            )
+        return objective
 
     def _combined(self, sums: np.ndarray, objective: Objective) -> np.ndarray:
         """Cost ``(n,)`` of summed losses ``(n, l, 3)``."""

@@ -34,8 +34,8 @@ def find_servo(name: str) -> Servo:
     if name not in known:
         raise FitError(
             f"unknown servo {name!r}; available: {listing(known, 40)}."
-            f"{did_you_mean(name, known)} Describe a new one in a YAML file and load it with "
-            "load_catalogue, or register a Servo"
+            f"{did_you_mean(name, known)} Describe a new one in a YAML file and give it with "
+            "catalogue=FILE; in Python load it with load_catalogue, or register a Servo"
         )
     return known[name]
 

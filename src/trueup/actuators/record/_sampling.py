@@ -10,6 +10,7 @@ from typing import Any
 from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety, StopSignals
+from trueup.actuators.record.servo_clock import ServoClock
 from trueup.actuators.record.settings import RecordSettings
 from trueup.actuators.record.trajectory import Trajectory
 from trueup.errors import HardwareError, RecordingError
@@ -92,6 +93,7 @@ class Sampler:
     ):
         self._driver, self._trajectory = driver, trajectory
         self._safety, self._period = safety, 1.0 / settings.rate
+        self._clock = ServoClock()
         self._entries: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self.ended = False
@@ -152,9 +154,7 @@ class Sampler:
             reading = driver.read()
             after = time.monotonic()
             packets += 1 + enable
-            # The servo samples at an unknown time within the exchange: its middle is the best
-            # estimate.
-            at = (before + after) / 2 - begin
+            at = self._clock.time_of(reading.tick, before - begin, after - begin)
             self.longest_gap = max(self.longest_gap, at - last if self.samples else 0.0)
             last = at
             self._entries.put(_entry(at, reading, goal, enable))

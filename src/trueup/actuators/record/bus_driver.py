@@ -131,6 +131,7 @@ class BusDriver:
             input_volts=self._decoded(block, table.volts),
             temperature=self._decoded(block, table.temperature),
             current=self._direction * self._decoded(block, current) if current else None,
+            tick=self._decoded(block, table.tick) if table.tick else None,
         )
 
     def write_goal(self, angle: float) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.record.servo_clock import TICK
 from trueup.errors import HardwareError, did_you_mean, listing
 
 Sign: TypeAlias = Literal["none", "complement"] | int
@@ -83,6 +84,8 @@ class ControlTable:
     lowest_angle: Register
     highest_angle: Register
     current: Register | None = None
+    tick: Register | None = None
+    """Clock of the servo [s], see :mod:`trueup.actuators.record.servo_clock`."""
     error: Register | None = None
     """Register of hardware errors, one bit each."""
     set_up: tuple[tuple[Register, "float | Register"], ...] = ()
@@ -95,7 +98,7 @@ class ControlTable:
     def block(self) -> tuple[int, int]:
         """Address and size of the block that holds all measurements."""
         measured = [self.position, self.speed, self.load, self.volts, self.temperature]
-        measured += [self.current] if self.current else []
+        measured += [register for register in (self.current, self.tick) if register]
         start = min(register.address for register in measured)
         return start, max(register.address + register.size for register in measured) - start
 
@@ -133,6 +136,7 @@ XL330 = ControlTable(
     current=Register(126, 2, 1e-3, "complement"),
     volts=Register(144, 2, 0.1),
     temperature=Register(146, 1),
+    tick=Register(120, 2, TICK),
     highest_temperature=Register(31, 1),
     highest_volts=Register(32, 2, 0.1),
     lowest_volts=Register(34, 2, 0.1),
@@ -276,7 +280,7 @@ GENERIC = {table.motor: table for table in (DYNAMIXEL_X, DYNAMIXEL_1, FEETECH_ST
 _REGISTERS = (
     "torque", "gain", "goal", "position", "speed", "load", "current", "volts", "temperature",
     "lowest_volts", "highest_volts", "highest_temperature", "lowest_angle", "highest_angle",
-    "error",
+    "error", "tick",
 )  # fmt: skip
 _BUS_KEYS = ("table", "model_numbers", "registers", "set_up")
 

@@ -21,6 +21,9 @@ class Reading:
     """Temperature [degrees C]."""
     current: float | None = None
     """Motor current [A]; None if the servo does not measure it."""
+    tick: float | None = None
+    """Clock of the servo at the measurement [s], see
+    :class:`trueup.actuators.record.servo_clock.ServoClock`; None if it has none."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.actuators.equations.scalar_form import scalar_law
 from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
+from trueup.actuators.record.servo_clock import PERIOD, TICK
 from trueup.actuators.record.thread_priority import prioritised_thread
 from trueup.errors import HardwareError
 
@@ -131,6 +132,7 @@ class SimulatedServo:
         """Hardware error bits that every answer reports."""
         self.instructions = 0
         """Number of intact instructions received."""
+        self._switched_on = time.monotonic() - 30.0  # the tick begins at 0 again soon
         self._lost = 0
         self._corrupt = 0
         self._silent = False
@@ -315,6 +317,8 @@ class SimulatedServo:
             self._store(table.current, torque / self._pendulum.torque_constant)
         if table.error:
             self._store(table.error, self.fault)
+        if table.tick:
+            self._store_raw(table.tick, int((now - self._switched_on) % PERIOD / TICK))
 
     def _driven(self) -> tuple[float, float, float]:
         """Torque of the motor [N m], duty cycle and implicit damping [N m s/rad]."""

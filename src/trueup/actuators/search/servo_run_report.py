@@ -75,7 +75,7 @@ def _course(history: History, space: Space) -> list[dict[str, Any]]:
     models = {k: names[int(n)] if nested and n is not None else None for k, n in reached.items()}
     return [
         {
-            "evaluations": int(end),
+            "evaluations": int(history.counted[end - 1]),
             "cost": float(best[end - 1]),
             "stage": stages.get(int(history.generation[end - 1])),
             "model": models.get(int(history.generation[end - 1])),

@@ -139,6 +139,7 @@ def run_read(connection: Connection, output: Output) -> int:
         "input_volts": "V",
         "temperature": "degrees C",
         "current": "A",
+        "tick": "s, by its own clock",
     }
     for name, value in dataclasses.asdict(reading).items():
         if value is not None:

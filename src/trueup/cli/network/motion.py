@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.actuator.options import CatalogueSettings
 from trueup.cli.command_settings import made_of, settings_in
 from trueup.cli.output import Output
 from trueup.cli.settings import Keys, options_of
@@ -14,8 +15,8 @@ from trueup.errors import ExperimentError
 from trueup.networks.motion.settings import MotionSettings
 
 
-@dataclass(frozen=True)
-class SettingsOfMotion(MotionSettings):
+@dataclass(frozen=True, kw_only=True)
+class SettingsOfMotion(CatalogueSettings, MotionSettings):
     """Settings of a training, and of the split of its logs."""
 
     test_kp: tuple[float, ...] = ()
@@ -46,6 +47,7 @@ class TrainMotion(MotionOptions, OfRuns):
       trueup network train-motion logs --servo m4.json --output runs/knee
       trueup network train-motion logs --servo m4.json -o runs/knee test_kp=400 --seconds 300
       trueup network train-motion logs --servo m4.json -o runs/knee test=sin_sin learn_base=0
+      trueup network train-motion logs --servo mine.json -o runs/knee catalogue=servos.yaml
       trueup network train-motion logs --base pd -o runs/knee inputs=kp,load
       trueup network train-motion logs --servo m4.json -o runs/knee identify_gains=1
       trueup network train-motion logs --servo m4.json -o runs/knee --dry-run
@@ -125,9 +127,11 @@ class TrainMotion(MotionOptions, OfRuns):
             )
         assert self.output is not None
         values = settings_in(self)
-        parts = {name: values[name] for name in ("test_kp", "test", "validation") if name in values}
+        names = ("test_kp", "test", "validation", "catalogue")
+        parts = {name: values[name] for name in names if name in values}
         settings = made_of(MotionSettings, values)
-        return MotionSpec.of(self._base(), self.logs, settings, name=self.output.name, **parts)
+        base = self._base(parts.get("catalogue"))
+        return MotionSpec.of(base, self.logs, settings, name=self.output.name, **parts)
 
     def _model_spec(self) -> Any:
         from trueup.networks.motion.of_model.spec import ModelMotionSpec
@@ -135,10 +139,14 @@ class TrainMotion(MotionOptions, OfRuns):
 
         assert self.logs is not None and self.output is not None
         values = settings_in(self)
-        if self.servo is not None or self.base is not None or {"test", "test_kp"} & set(values):
+        if (
+            self.servo is not None
+            or self.base is not None
+            or {"test", "test_kp", "catalogue"} & set(values)
+        ):
             raise ExperimentError(
                 "an experiment file contains model, gains and test recordings (held_out): remove "
-                "--servo, --base, test and test_kp"
+                "--servo, --base, catalogue, test and test_kp"
             )
         return ModelMotionSpec.of(
             load_experiment(self.logs),
@@ -149,10 +157,12 @@ class TrainMotion(MotionOptions, OfRuns):
             anyway=self.anyway,
         )
 
-    def _base(self) -> Any:
-        from trueup.actuators import load_model
+    def _base(self, catalogue: Path | None) -> Any:
+        from trueup.actuators import load_catalogue, load_model
         from trueup.networks.motion.base import NONE, PD, read_base
 
+        if catalogue is not None:
+            load_catalogue(catalogue, replace=True)
         if self.servo is not None:
             return load_model(self.servo, anyway=self.anyway)
         assert self.base is not None

@@ -77,17 +77,16 @@ class CostSearch(ABC):
 
     def _record(self, costs: np.ndarray, valid: np.ndarray) -> None:
         good = costs[valid, 0]
-        self.history.append(
-            {
-                "generation": self.generation,
-                "evaluations": self.evaluations,
-                "cost": float(self.cost),
-                "generation_best": float(good.min()) if len(good) else None,
-                "generation_median": float(np.median(good)) if len(good) else None,
-                "invalid": int(len(costs) - len(good)),
-                **self.info(),
-            }
-        )
+        record = {
+            "generation": self.generation,
+            "evaluations": self.evaluations,
+            "cost": float(self.cost),
+            "generation_best": float(good.min()) if len(good) else None,
+            "generation_median": float(np.median(good)) if len(good) else None,
+            "invalid": int(len(costs) - len(good)),
+            **self.info(),
+        }
+        self._columns.add(self.history, record)
 
     def _common_state(self) -> dict[str, Any]:
         return common_state(self, self._columns)

@@ -21,6 +21,11 @@ def require_version(state: dict[str, Any], version: int, search: str) -> None:
         )
 
 
+LONGEST = 10_000
+"""Most records of the history of a search."""
+_LAST = 1000  # records that stay in full
+
+
 class HistoryColumns:
     """Incremental packing of a growing list of records into one array per key.
 
@@ -30,6 +35,17 @@ class HistoryColumns:
     def __init__(self) -> None:
         self._packed = 0
         self._columns: dict[str, np.ndarray] = {}
+
+    def add(self, history: list[dict[str, Any]], record: dict[str, Any]) -> None:
+        """Append a record; of a history that has become too long, every second one is removed.
+
+        The last records stay. What is removed depends on the number of records alone, so that a
+        resumed search has the same history.
+        """
+        history.append(record)
+        if len(history) > LONGEST:
+            del history[1:-_LAST:2]
+            self._packed, self._columns = 0, {}
 
     def pack(self, history: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the packed history; integers are preserved."""

@@ -430,9 +430,13 @@ def progress_section(
     generation, step, cost, best_walked, median = (
         np.array(column) for column in zip(*rows, strict=True)
     )
-    # costs of different steps are not comparable: each has a separate curve
-    parts = [np.minimum.accumulate(cost[step == one]) for one in np.unique(step)]
-    so_far = np.concatenate(parts)
+    # Costs of different steps are not comparable: each has a separate curve. The best of a long
+    # study can be of a generation without terms.
+    so_far = np.empty(len(cost))
+    for one in np.unique(step):
+        own = np.where(steps == one, costs, np.nan)
+        ends = np.searchsorted(record.history.generation, generation[step == one], side="right")
+        so_far[step == one] = np.fmin.accumulate(own)[ends - 1]
     figures = [
         reports.line_figure(
             [
@@ -460,7 +464,7 @@ def progress_section(
         f"changed from {best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from "
         f"{cost[0]:.5g} to {cost[-1]:.5g}."
     )
-    if len(parts) > 1:
+    if len(np.unique(step)) > 1:
         said += " Each stage, and each step to another speed or slope, has a separate cost."
     return reports.Section(
         "Progress of the search", "progress", said, [reports.figure_grid(figures)]

@@ -1,7 +1,6 @@
 """Files of a gait optimisation in addition to its history: log of terms, and vectors."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,13 @@ from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.runs.loop.generation import Generation
 from trueup.runs.store import atomic
+from trueup.runs.store.generation_lines import GenerationLines
 
 TERMS_LOG = "terms.jsonl"
 """File of the terms in a run directory."""
+
+LARGEST = 16 * 2**20
+"""Limit of the log of terms [bytes]."""
 
 LABELS = {
     "eff": "Effort",
@@ -35,8 +38,8 @@ class TermsLog:
     """Log of the terms of every evaluation, one line per generation.
 
     A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null for walks that
-    are too short. A resumed run removes the lines of generations that it repeats, so that the file
-    is that of a run that was not killed.
+    are too short. A long log is thinned
+    (:class:`~trueup.runs.store.generation_lines.GenerationLines`).
 
     Args:
       path: file to append to.
@@ -44,9 +47,8 @@ class TermsLog:
     """
 
     def __init__(self, path: Path, problem: GaitProblem):
-        self.path = path
         self.problem = problem
-        self._continued = False
+        self._lines = GenerationLines(path, _number, LARGEST)
 
     def write(self, generation: Generation) -> None:
         """Append the terms of a generation."""
@@ -55,29 +57,19 @@ class TermsLog:
             for name, values in self.problem.terms.items()
         }
         line = json.dumps({"generation": generation.number, "terms": terms})
-        if not self._continued and self.path.is_file():
-            _remove_repeated(self.path, generation.number)
-        self._continued = True
-        with self.path.open("ab") as file:
-            file.write(f"{line}\n".encode())
+        self._lines.append(line, generation.number, generation.committed)
+
+    def finish(self) -> None:
+        """Complete the file at the end of a search."""
+        self._lines.finish()
 
 
-def _remove_repeated(path: Path, generation: int) -> None:
-    """Remove the last lines of a log from a generation on, and one that a crash cut off."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    kept = len(lines)
-    while kept and (not lines[kept - 1].endswith(b"\n") or _number(lines[kept - 1]) >= generation):
-        kept -= 1
-    if kept < len(lines):
-        os.truncate(path, sum(map(len, lines[:kept])))
-
-
-def _number(line: bytes) -> int:
-    """Generation of a line; -1 for an unreadable one."""
+def _number(line: bytes) -> int | None:
+    """Generation of a line; None for an unreadable one."""
     try:
         return int(json.loads(line)["generation"])
     except (ValueError, TypeError, KeyError):
-        return -1
+        return None
 
 
 def read_terms(path: Path) -> tuple[dict[int, dict[str, np.ndarray]], list[int]]:

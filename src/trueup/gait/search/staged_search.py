@@ -199,10 +199,8 @@ class StagedSearch:
         if np.isfinite(inner.cost):
             self.x, self.cost = inner.x.copy(), float(inner.cost) + self._to_come
         row = dict(inner.history[-1])
-        self.history.append(
-            {**row, "generation": self.generation, "evaluations": self.evaluations}
-            | {"stage": self.stage}
-        )
+        row |= {"generation": self.generation, "evaluations": self.evaluations, "stage": self.stage}
+        self._columns.add(self.history, row)
         self.generation += 1
         if isinstance(inner, Restarts):
             inner.advance()

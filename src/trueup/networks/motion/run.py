@@ -52,7 +52,7 @@ def run_motion(spec: MotionSpec, session: Session) -> Outcome:
     parts, settings = inputs.parts, spec.settings
     with session.begin(
         spec,
-        inputs.source.inputs(),
+        [*inputs.source.inputs(), *([] if spec.catalogue is None else [spec.catalogue])],
         packages=PACKAGES,
         mark=spec.base.mark,
         has_progress=has_checkpoint,

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SkipValidation
 
+from trueup.actuators.catalogue.entries import load_catalogue
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.networks.motion.base import Joint, MotionBase
 from trueup.networks.motion.settings import MotionSettings
 from trueup.runs import RunDirectory
 from trueup.runs.kinds import kind_of
-from trueup.runs.spec import InputPath, OnResume, Serialised, Spec
+from trueup.runs.spec import InputPath, OnResume, Place, Serialised, Spec
 
 
 class MotionSpec(Spec):
@@ -26,6 +27,7 @@ class MotionSpec(Spec):
       validation: trajectories or logs for validation.
       logdir: folder of the logs, or a single file; None where several files are given.
       logs: files of the logs; None where ``logdir`` is given, or the logs are in memory only.
+      catalogue: YAML file with the servo of the base, if it is not a known one.
       logs_at_hand: logs in memory, given by a call in Python.
     """
 
@@ -44,6 +46,7 @@ class MotionSpec(Spec):
     # resuming compares their hashes
     logdir: Annotated[InputPath | None, OnResume.CALL] = None
     logs: Annotated[tuple[InputPath, ...] | None, OnResume.CALL] = None
+    catalogue: Annotated[InputPath | None, OnResume.FORMER] = None
     logs_at_hand: Annotated[
         SkipValidation[tuple[ServoLog, ...] | None], OnResume.CALL, Field(exclude=True)
     ] = None
@@ -59,6 +62,7 @@ class MotionSpec(Spec):
         test_kp: Sequence[float] = (),
         test: Sequence[str] = (),
         validation: Sequence[str] = (),
+        catalogue: Path | None = None,
     ) -> "MotionSpec":
         """The spec from a base, see ``train_motion``, and logs or their paths.
 
@@ -79,8 +83,17 @@ class MotionSpec(Spec):
             validation=tuple(validation),
             logdir=source.files()[0] if one_path else None,
             logs=tuple(source.files()) if in_files and not one_path else None,
+            catalogue=catalogue,
             logs_at_hand=at_hand,
         )
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
+        """The spec of a run; its servo is registered first, because the base is of it."""
+        if (catalogue := content.get("catalogue")) is not None:
+            load_catalogue(Place(directory, folder).found(str(catalogue)), replace=True)
+        # runs of former versions had servos of the package only
+        return super().from_dict({"catalogue": None, **content}, directory, folder)
 
     def only_in_python(self) -> tuple[str, ...]:
         return ("logs",) if self.logdir is None and self.logs is None else ()

@@ -35,6 +35,7 @@ def run_motion_training(
     test_kp: Sequence[float] = (),
     test: Sequence[str] = (),
     validation: Sequence[str] = (),
+    catalogue: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     verbose: bool = True,
@@ -58,6 +59,8 @@ def run_motion_training(
         directory: run directory; without it nothing is written.
         settings: settings of network and training.
         test_kp, test, validation: see :func:`motion_parts`.
+        catalogue: YAML file with the servo of ``base``, if it is not one of the package; a resumed
+            run reads it again.
         resume: resume the run in ``directory``, with the same arguments.
         overwrite: replace the run in ``directory``.
         verbose: show progress on the error stream.
@@ -74,6 +77,7 @@ def run_motion_training(
         test_kp=test_kp,
         test=test,
         validation=validation,
+        catalogue=None if catalogue is None else Path(catalogue),
     )
     if directory is None:
         _refuse_resume(resume)

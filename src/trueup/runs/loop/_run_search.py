@@ -329,6 +329,7 @@ class _Loop:
                 failures=dict(failures),
                 info=dict(info or {}),
                 search=self.search,
+                committed=self.store.committed,
             )
             self.trackers.generation(event)
             if improved and self.on_best is not None:

@@ -30,3 +30,5 @@ class Generation:
     """State variables of the search, such as its step size."""
     search: Any = None
     """The search after this generation; read-only."""
+    committed: int = -1
+    """Index of the last generation in the store; -1 before the first."""

@@ -86,8 +86,8 @@ def export_study(
                 study.set_metric_names(list(record.objectives))
         former = study.get_trials(deepcopy=False)
         check_compatible(study, former, history.names, record.objectives)
-        first = _evaluations_in(former, history)
-        if load is None and first != len(former):
+        first, others = _evaluations_in(former, history)
+        if load is None and others:
             raise study_exists(shown, name)
         ranges, unbounded = _ranges(record, former, space)
         if unbounded and load is None:
@@ -141,13 +141,19 @@ def _name_of(directory: RunDirectory) -> str:
     return str(content.get("name") or directory.path.name)
 
 
-def _evaluations_in(trials: "list[FrozenTrial]", history: History) -> int:
-    """Evaluations of a history, from its first, that trials contain in its order."""
-    found = 0
+def _evaluations_in(trials: "list[FrozenTrial]", history: History) -> tuple[int, int]:
+    """Evaluations of a history, from its first, that trials contain in its order; other trials.
+
+    Trials of generations that a long history no longer contains are not others.
+    """
+    kept = set(history.generation.tolist()) if history.removed.evaluations else None
+    found = others = 0
     for trial in trials:
         if found < len(history.X) and _is_row(trial, history, found):
             found += 1
-    return found
+        elif kept is None or trial.user_attrs.get("generation", -1) in {-1, *kept}:
+            others += 1
+    return found, others
 
 
 def _is_row(trial: "FrozenTrial", history: History, row: int) -> bool:

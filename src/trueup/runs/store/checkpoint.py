@@ -12,13 +12,19 @@ from trueup.runs.store.run_directory import RunDirectory
 SHARE_OF_TIME = 0.02
 """Maximum share of the run time for checkpoints."""
 
+LOGGED_STEP = 1e-3
+"""Growth of the number of evaluations between two lines of the log, as a share of it.
+
+A run of any length has so at most some thousands of them.
+"""
+
 _PARAMETERS_WAIT = 2.0  # interval to write better parameters between two checkpoints [s]
 _LONGEST_WAIT = 10.0  # maximum interval between checkpoints, regardless of that share [s]
 _FIRST_GUESS = 0.01  # initial estimate of the duration of a checkpoint [s]
 
 
 class Checkpoints:
-    """Checkpoints of a study: its store, the current parameters, and a line in the log.
+    """Checkpoints of a study: its store, the current parameters, and lines in the log.
 
     A generation that takes longer than fifty checkpoints is saved immediately. Faster ones share a
     checkpoint, so that saving takes 2 % of the time.
@@ -30,6 +36,7 @@ class Checkpoints:
         self._log = log
         self._last = time.monotonic()
         self._seconds = _FIRST_GUESS
+        self._logged = 0  # evaluations at the last line of the log
         self._written_cost: float | None = None
         self._written = self._last
 
@@ -55,10 +62,10 @@ class Checkpoints:
         is_new = self._store.has_pending
         self._store.flush(state)
         self._write_parameters(cost, parameters)
-        if is_new:
-            self._log.write(
-                "checkpoint", generation=generation, evaluations=self._store.evaluations, cost=cost
-            )
+        evaluations = self._store.evaluations
+        if is_new and evaluations >= (1.0 + LOGGED_STEP) * self._logged:
+            self._log.write("checkpoint", generation=generation, evaluations=evaluations, cost=cost)
+            self._logged = evaluations
         self._last = time.monotonic()
         # exponential average with factor 1/2: one slow write on a busy disk has a short effect
         self._seconds += 0.5 * (self._last - started - self._seconds)

@@ -6,7 +6,8 @@ them. So history and state in the file are always consistent, even if the proces
 Tables (format version 1):
 
 ``meta``
-    ``key``, ``value``: ``names`` (JSON list of the parameters), ``settings_hash``, ``trueup``.
+    ``key``, ``value``: ``names`` (JSON list of the parameters), ``settings_hash``, ``trueup``, and
+    ``removed`` (JSON: numbers of the evaluations that a long study no longer contains).
 ``generations``
     ``generation`` (from 0), ``evaluations`` (up to and with it), ``seconds`` (of the run, up to and
     with it, [s]), ``info`` (JSON: what the search reports about itself).
@@ -16,6 +17,8 @@ Tables (format version 1):
     several, else NULL), ``reason`` (why the candidate is invalid, else NULL).
 ``state``, ``state_arrays``
     state after the last generation: a JSON document, and its arrays as ``.npy``.
+
+A study that passes :data:`LARGEST` is thinned, in the transaction of the generation that passes it.
 
 The journal is a rollback journal and not a write-ahead log: the file alone is complete after each
 commit, and works on the network file systems of clusters.
@@ -38,11 +41,16 @@ from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs.store.atomic import to_json
 from trueup.runs.store.history import History, history_from_rows
+from trueup.runs.store.removed import Removed
 from trueup.runs.store.run_directory import check_format_version
 from trueup.runs.store.state_codec import decode_state, encode_state
+from trueup.runs.store.thinning import kept_generations
 
 #: Version of the tables that this version of trueup writes, and the highest that it reads.
 FORMAT_VERSION = 1
+
+LARGEST = 64 * 2**20
+"""Limit of the history in the file [bytes]."""
 
 _APPLICATION_ID = 0x74727570  # "trup", in the header of the file
 
@@ -57,6 +65,11 @@ _TABLES = (
     "CREATE TABLE state_arrays (name TEXT PRIMARY KEY, npy BLOB NOT NULL) WITHOUT ROWID",
 )
 
+_ROW_BYTES = 32
+"""Bytes of a row without its values, about."""
+_SIZE = f"length(x) + coalesce(length(objectives), 0) + coalesce(length(reason), 0) + {_ROW_BYTES}"
+_GENERATION_SIZE = f"length(info) + {_ROW_BYTES}"
+
 
 class Store:
     """The file ``study.sqlite``, open for reading, or for the one process that runs the study.
@@ -69,6 +82,8 @@ class Store:
         self._connection = connection
         self._pending: list[_Generation] = []
         self._evaluations = 0
+        self._committed = -1
+        self._size = 0  # of the committed history, see _SIZE [bytes]
         self._names: tuple[str, ...] = ()
 
     @classmethod
@@ -134,9 +149,12 @@ class Store:
                     raise sqlite3.DatabaseError(" ".join(str(fault).split()))
                 store._names = tuple(json.loads(store._meta("names")))
                 row = store._connection.execute(
-                    "SELECT max(evaluations) FROM generations"
+                    "SELECT max(evaluations), max(generation) FROM generations"
                 ).fetchone()
                 store._evaluations = row[0] or 0
+                store._committed = -1 if row[1] is None else row[1]
+                if writable:
+                    store._size = sum(size for _, size in store._sizes())
         except BaseException:
             store.close()
             raise
@@ -182,6 +200,11 @@ class Store:
     def evaluations(self) -> int:
         """Number of evaluations, including uncommitted ones."""
         return self._evaluations
+
+    @property
+    def committed(self) -> int:
+        """Index of the last committed generation; -1 before the first."""
+        return self._committed
 
     @property
     def has_pending(self) -> bool:
@@ -243,18 +266,22 @@ class Store:
         if not self._pending:
             return
         document, arrays = encode_state(state)
+        size = self._size
         with self._errors("write"), self._transaction() as connection:
             for generation in self._pending:
                 connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?)", generation.row)
-                connection.executemany(
-                    "INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?)",
-                    generation.evaluation_rows(),
-                )
+                rows = generation.evaluation_rows()
+                connection.executemany("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", rows)
+                size += generation.size
+                # after each generation: the result does not depend on the time of a checkpoint
+                if size > LARGEST:
+                    size = self._thin(connection)
             connection.execute("DELETE FROM state")
             connection.execute("DELETE FROM state_arrays")
             last = self._pending[-1].generation
             connection.execute("INSERT INTO state VALUES (?, ?)", (last, document))
             connection.executemany("INSERT INTO state_arrays VALUES (?, ?)", arrays.items())
+        self._size, self._committed = size, last
         self._pending.clear()
 
     def commit(
@@ -288,7 +315,8 @@ class Store:
     def failed_evaluations(self) -> int:
         """Number of committed invalid candidates."""
         with self._errors("read"):
-            return self._connection.execute("SELECT count(reason) FROM evaluations").fetchone()[0]
+            query = "SELECT count(reason) FROM evaluations"
+            return self._connection.execute(query).fetchone()[0] + self._removed().failed
 
     def best(self) -> tuple[int, np.ndarray, float] | None:
         """Return generation, values ``(p,)`` and cost of the best valid committed candidate."""
@@ -304,7 +332,10 @@ class Store:
         return row[0], np.frombuffer(row[1], "<f8").astype(float), row[2]
 
     def history(self, first: int = 0) -> History:
-        """Return the committed evaluations from the generation ``first`` on."""
+        """Return the committed evaluations from the generation ``first`` on.
+
+        A long study contains a part of its generations, see :mod:`trueup.runs.store.thinning`.
+        """
         with self._errors("read"):
             rows = self._connection.execute(
                 "SELECT generation, candidate, x, cost, objectives, reason FROM evaluations"
@@ -316,7 +347,41 @@ class Store:
                 " WHERE generation >= ? ORDER BY generation",
                 (first,),
             ).fetchall()
-        return history_from_rows(self._names, rows, generations)
+            removed = self._removed() if first == 0 else Removed()
+        return history_from_rows(self._names, rows, generations, removed)
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        """Index and size of each generation [bytes]."""
+        return self._connection.execute(
+            f"SELECT generation, {_GENERATION_SIZE} + coalesce((SELECT sum({_SIZE})"
+            " FROM evaluations WHERE evaluations.generation = generations.generation), 0)"
+            " FROM generations ORDER BY generation"
+        ).fetchall()
+
+    def _thin(self, connection: sqlite3.Connection) -> int:
+        """Remove generations within a transaction; the size of those that stay [bytes]."""
+        numbers, sizes = np.array(self._sizes()).T
+        history = self.history()
+        valid = np.asarray(np.isfinite(history.costs).all(axis=1))
+        valid[list(history.reasons)] = False
+        best = np.full((len(numbers), history.costs.shape[1]), np.inf)
+        rows = np.searchsorted(numbers, history.generation)
+        np.minimum.at(best, rows[valid], history.costs[valid])
+        kept = kept_generations(numbers, sizes, LARGEST, best)
+        goes = ~kept[rows]
+        reasons = [reason for row, reason in history.reasons.items() if goes[row]]
+        removed = history.removed.with_more(int(goes.sum()), int((goes & ~valid).sum()), reasons)
+        gone = [(int(number),) for number in numbers[~kept]]
+        connection.executemany("DELETE FROM evaluations WHERE generation = ?", gone)
+        connection.executemany("DELETE FROM generations WHERE generation = ?", gone)
+        content = json.dumps(removed.to_dict())
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('removed', ?)", (content,))
+        return int(sizes[kept].sum())
+
+    def _removed(self) -> Removed:
+        query = "SELECT value FROM meta WHERE key = 'removed'"
+        row = self._connection.execute(query).fetchone()
+        return Removed() if row is None else Removed.from_dict(json.loads(row[0]))
 
     def _meta(self, key: str) -> str:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -388,6 +453,13 @@ class _Generation:
     @property
     def row(self) -> tuple[int, int, float, str]:
         return self.generation, self.evaluations, self.seconds, self.info
+
+    @property
+    def size(self) -> int:
+        """Size in the file, as :data:`_SIZE` counts it [bytes]."""
+        values = self.X.nbytes + (self.costs.nbytes if self.costs.shape[1] > 1 else 0)
+        texts = sum(map(len, self.failures.values())) + len(self.info)
+        return values + texts + _ROW_BYTES * (len(self.X) + 1)
 
     def evaluation_rows(self) -> list[tuple[Any, ...]]:
         single = self.costs.shape[1] == 1

@@ -40,7 +40,7 @@ def cost_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figur
         label: name of the cost.
     """
     best, low, median, high = quantiles_of_groups(costs, groups)
-    so_far = best_so_far(costs)[groups.evaluations - 1]
+    so_far = best_so_far(costs)[groups.last]
     reached = np.where(so_far >= 0, costs[so_far], np.nan)
     log = wants_log(np.concatenate([reached, best, median, high]))
     x = rounded_to_span(groups.evaluations)
@@ -113,7 +113,7 @@ def parameter_figures(
         groups: grouped generations.
         rows: ``name``, and where known ``unit``, ``lower``, ``upper``, ``scale``.
     """
-    so_far = best_so_far(costs)[groups.evaluations - 1]
+    so_far = best_so_far(costs)[groups.last]
     x = rounded_to_span(groups.evaluations)
     figures = []
     for i, row in enumerate(rows):

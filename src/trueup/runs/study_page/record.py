@@ -1,7 +1,5 @@
 """Record of a study from its run directory, as plain data for reports and tables."""
 
-import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +9,7 @@ from trueup.runs.store import provenance
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.database import Store
 from trueup.runs.store.history import History
+from trueup.runs.store.removed import merged_reasons
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
 from trueup.runs.store.yaml_file import read_mapping
@@ -25,7 +24,7 @@ class StudyRecord:
 
     name: str
     history: History
-    """Every committed evaluation."""
+    """The committed evaluations."""
     objectives: tuple[str, ...]
     """Names of the costs."""
     parameters: list[dict[str, Any]] = field(default_factory=list)
@@ -55,11 +54,8 @@ class StudyRecord:
 
         Reasons that differ only in numbers are merged.
         """
-        groups: dict[str, list[str]] = {}
-        for reason in self.history.reasons.values():
-            groups.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", reason), []).append(reason)
-        merged = Counter({members[0]: len(members) for members in groups.values()})
-        return merged.most_common()
+        own = ((reason, 1) for reason in self.history.reasons.values())
+        return merged_reasons([*self.history.removed.reasons.items(), *own])
 
 
 def read_study(directory: RunDirectory) -> StudyRecord:
@@ -79,7 +75,7 @@ def _record(
     directory: RunDirectory, history: History, best: Any, settings: dict[str, Any]
 ) -> StudyRecord:
     """The record of a study that has this history and best candidate."""
-    solution = _solution(directory, len(history.X))
+    solution = _solution(directory, history.evaluations)
     known = settings.get("parameters") if settings.get("kind") else None
     rows = solution.get("parameters")
     if rows is None:

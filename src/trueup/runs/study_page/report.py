@@ -53,7 +53,7 @@ def study_sections(record: StudyRecord) -> list[Section]:
         sections.append(_parameters(record))
     if len(record.history.X):
         sections.append(_course(record))
-    if record.history.reasons:
+    if record.failures():
         sections.append(_failures(record))
     if record.settings:
         sections.append(Section("Settings", "settings", content=[Yaml(record.settings)]))
@@ -63,21 +63,30 @@ def study_sections(record: StudyRecord) -> list[Section]:
 def _overview(record: StudyRecord) -> Section:
     history = record.history
     last: Mapping[str, Any] = history.generations[-1] if history.generations else {}
-    evaluations = len(history.X)
-    valid = record.valid()
+    evaluations = history.evaluations
+    count = int(last.get("generation", -1)) + 1
     figures = [
         KeyFigure(_best_cost(record), f"best {record.objectives[0]}"),
-        KeyFigure(evaluations, "evaluations", note=f"in {len(history.generations)} generations"),
+        KeyFigure(evaluations, "evaluations", note=f"in {count} generations"),
     ]
     seconds = float(last.get("seconds", 0.0))
     if seconds > 0:
         each = f"{1e3 * seconds / max(evaluations, 1):.3g} ms per candidate"
         figures.append(KeyFigure(seconds, "run time", "s", each))
     if evaluations:
-        share = 100.0 * (evaluations - int(valid.sum())) / evaluations
+        invalid = len(history.X) - int(record.valid().sum()) + history.removed.invalid
+        share = 100.0 * invalid / evaluations
         tone = "warning" if share > 50 else ""
         figures.append(KeyFigure(share, "invalid candidates", "%", "", tone))
     notes: list[Content] = [Note(note) for note in record.notes]
+    if history.removed.evaluations:
+        said = (
+            f"The file of this long study contains {len(history.generations)} of its {count} "
+            "generations: the last ones, and of those before some at equal distances and the best. "
+            "Figures and tables of candidates show these; the best candidate and all numbers of "
+            "evaluations are of the whole study."
+        )
+        notes.append(Note(said))
     return Section(
         "Overview", "overview", content=[KeyFigures(figures), Findings(_findings(record)), *notes]
     )
@@ -178,7 +187,8 @@ def _good_candidates(record: StudyRecord) -> tuple[np.ndarray, np.ndarray, str]:
 
 def _course(record: StudyRecord) -> Section:
     history = record.history
-    groups = groups_of(history.generation)
+    counted = history.counted
+    groups = groups_of(history.generation, counted=counted)
     valid = record.valid()
     content: list[Content] = []
     for i, name in enumerate(record.objectives):
@@ -197,7 +207,7 @@ def _course(record: StudyRecord) -> Section:
         )
     by_name = {row["name"]: row for row in record.parameters}
     rows = [by_name.get(name, {"name": name}) for name in history.names]
-    traces = parameter_figures(history.X, costs, groups_of(history.generation, 150), rows)
+    traces = parameter_figures(history.X, costs, groups_of(history.generation, 150, counted), rows)
     first, rest = traces[:_SHOWN_AT_ONCE], traces[_SHOWN_AT_ONCE:]
     content.append(figure_grid(first, 3, "History of the parameters"))
     if rest:
@@ -213,7 +223,7 @@ def _failures(record: StudyRecord) -> Section:
         ["reason", "candidates", Column("share", "%", digits=3)],
         [[reason, count, 100.0 * count / total] for reason, count in rows[:50]],
     )
-    said = f"{total} of {len(record.history.X)} candidates were invalid."
+    said = f"{total} of {record.history.evaluations} candidates were invalid."
     return Section("Invalid candidates", "invalid-candidates", content=[Text(said), table])
 
 

@@ -18,9 +18,11 @@ class Groups:
     of: np.ndarray
     """Group of each evaluation ``(n,)``, from 0."""
     evaluations: np.ndarray
-    """Evaluations up to and with each group ``(g,)``."""
+    """Evaluations of the study up to and with each group ``(g,)``."""
     first: np.ndarray
     """First generation of each group ``(g,)``."""
+    last: np.ndarray
+    """Last evaluation of each group ``(g,)``, as an index."""
 
     @property
     def count(self) -> int:
@@ -28,18 +30,22 @@ class Groups:
         return len(self.evaluations)
 
 
-def groups_of(generation: np.ndarray, limit: int = GROUPS) -> Groups:
+def groups_of(
+    generation: np.ndarray, limit: int = GROUPS, counted: np.ndarray | None = None
+) -> Groups:
     """Group the evaluations of consecutive generations into at most ``limit`` groups.
 
     Args:
         generation: generation of each evaluation ``(n,)``, ascending.
         limit: maximum number of groups.
+        counted: evaluations of the study up to and with each one ``(n,)``; None: those given.
     """
     numbers, index = np.unique(generation, return_inverse=True)
     size = max(1, -(-len(numbers) // limit))
     of = index // size
     ends = np.append(np.flatnonzero(np.diff(of)), len(of) - 1) if len(of) else np.empty(0, int)
-    return Groups(of, ends + 1, numbers[::size])
+    evaluations = ends + 1 if counted is None else counted[ends]
+    return Groups(of, evaluations, numbers[::size], ends)
 
 
 def quantiles_of_groups(

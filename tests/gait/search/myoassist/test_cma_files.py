@@ -10,8 +10,11 @@ from given_configurations import FIRST_WALK
 
 from trueup import gait, runs
 from trueup.fitting import CmaEs
+from trueup.gait.search import run_files
+from trueup.gait.search.myoassist import cma_files
 from trueup.parameters import Space
 from trueup.runs import Budget, Store
+from trueup.runs.store import thinning
 
 SHORT = {"sim_time": 0.05, "popsize": 4, "maxiter": 3, "seed": 3}
 STAGES = {
@@ -80,6 +83,16 @@ def test_the_files_agree_with_the_history(request, kind):
     assert not np.allclose(files.xmean[0, 5:], study.X[0])
     assert (files.std[:, 5:] > 0.0).all() and files.D.shape[1] == 5 + len(study.names)
     assert (np.diff(files.D[:, 5:], axis=1) >= 0.0).all()
+
+
+def test_long_files_are_thinned_at_the_end_at_last(tmp_path, monkeypatch):
+    for module in (run_files, cma_files):
+        monkeypatch.setattr(module, "LARGEST", 1)
+    monkeypatch.setattr(thinning, "LAST", 1)
+    gait.optimize(FIRST_WALK, tmp_path / "run", changes=SHORT, verbose=False)
+    assert list(run_files.read_terms(tmp_path / "run" / "terms.jsonl")[0]) == [0, 2]
+    for rows in lines(tmp_path / "run").values():
+        assert rows[:, 0].tolist() == [1.0, 3.0]
 
 
 def test_lengths_and_deviations_are_those_of_the_search():

@@ -13,10 +13,13 @@ import numpy as np
 from trueup.fitting import CmaEs
 from trueup.gait.search.staged_search import StagedSearch
 from trueup.runs.loop.generation import Generation
-from trueup.runs.store import atomic
+from trueup.runs.store.generation_lines import GenerationLines
 
 FOLDER = "outcmaes"
 """Folder of the files in a run directory."""
+
+LARGEST = 4 * 2**20
+"""Limit of each file [bytes]."""
 
 _COLUMNS = {
     "fit": (
@@ -40,8 +43,8 @@ _COLUMNS = {
 class CmaFiles:
     """Text files of a search, with a line per generation.
 
-    A line is appended after each generation. A killed run may have written lines of generations
-    that are computed again on resume; those lines are removed before the first new line is written.
+    A line is appended after each generation. Long files are thinned
+    (:class:`~trueup.runs.store.generation_lines.GenerationLines`).
 
     Args:
       directory: folder of the files.
@@ -50,8 +53,15 @@ class CmaFiles:
 
     def __init__(self, directory: Path, seed: int):
         self.directory = directory
-        self.seed = seed
-        self._is_open = False
+        self._files = {
+            name: GenerationLines(
+                directory / f"{name}.dat",
+                _number,
+                LARGEST,
+                f'% # columns="{columns}", seed={seed}, <python>{{}}</python>',
+            )
+            for name, columns in _COLUMNS.items()
+        }
 
     def write(self, generation: Generation) -> None:
         """Append the lines of a generation; nothing for a search that is not CMA-ES."""
@@ -60,31 +70,22 @@ class CmaFiles:
             search = search.last_search
         if not isinstance(search, CmaEs):
             return
-        if not self._is_open:
-            self._open(generation.number)
+        self.directory.mkdir(exist_ok=True)
         for name, values in _rows(generation, search).items():
             line = " ".join(_text(value) for value in values)
-            with (self.directory / f"{name}.dat").open("a", encoding="utf-8", newline="\n") as file:
-                file.write(f"{line}\n")
+            self._files[name].append(line, generation.number, generation.committed)
 
-    def _open(self, first: int) -> None:
-        """Create the files, or remove the lines of the generation ``first`` and later ones."""
-        self.directory.mkdir(exist_ok=True)
-        for name, columns in _COLUMNS.items():
-            file = self.directory / f"{name}.dat"
-            kept = [f'% # columns="{columns}", seed={self.seed}, <python>{{}}</python>']
-            if file.is_file():
-                lines = file.read_text("utf-8", errors="replace").splitlines(keepends=True)
-                kept += [line.rstrip("\n") for line in lines if _is_before(line, first)]
-            atomic.write_text(file, "".join(f"{line}\n" for line in kept))
-        self._is_open = True
+    def finish(self) -> None:
+        """Complete the files at the end of a search."""
+        for file in self._files.values():
+            file.finish()
 
 
-def _is_before(line: str, first: int) -> bool:
-    """Whether a line is complete and of a generation before ``first``."""
-    number = line.partition(" ")[0]
+def _number(line: bytes) -> int | None:
+    """Generation of a line; None for an unreadable one."""
+    number = line.partition(b" ")[0]
     # iterations of cma are counted from 1
-    return line.endswith("\n") and number.isdecimal() and int(number) <= first
+    return int(number) - 1 if number.isdigit() else None
 
 
 def _rows(generation: Generation, search: CmaEs) -> dict[str, list[float]]:
