@@ -25,7 +25,7 @@ def rng():
 
 @pytest.fixture
 def scattered(rng):
-    """A matrix of three blocks with rows and columns in any order, and rows and columns of zeros."""
+    """A matrix of three blocks, with rows and columns in any order, and some of zeros."""
     whole = np.zeros((90, 14))
     for rows, columns in ((slice(0, 40), [0, 1, 2]), (slice(40, 45), [3]), (slice(45, 85), [5, 7])):
         part = rng.normal(size=(rows.stop - rows.start, len(columns)))

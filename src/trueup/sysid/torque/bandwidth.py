@@ -199,7 +199,7 @@ def _spread_of_friction(
     """
     fit = minimum_norm(*stacked(parts))
     squares = sum(np.square(b - A @ fit.values).sum(axis=0) for A, b in parts)
-    number = sum(c.sum(axis=0) for c in counts)
+    number = np.sum([c.sum(axis=0) for c in counts], axis=0)
     # noise of the torques over the error that is left
     free = int(number.sum()) - fit.rank
     if free <= 0:

@@ -61,7 +61,7 @@ def triangle(A: np.ndarray, right: np.ndarray | None = None) -> tuple[np.ndarray
         own = A[np.ix_(rows, columns)]
         if right is not None:
             own = np.column_stack([own, right[rows]])
-        R = np.linalg.qr(own, mode="r")[: len(columns)]
+        R = np.asarray(np.linalg.qr(own, mode="r"))[: len(columns)]
         # the columns of a block are in order, so that its triangle is one in the whole, too
         out[np.ix_(columns[: len(R)], columns)] = R[:, : len(columns)]
         if right is not None:

@@ -107,13 +107,22 @@ class OwnErrors:
         machine = replace(self.machine, step=step)
         return replace(self, series=series, machine=machine, unknown=unknown)
 
-    def shifted(self) -> "OwnErrors":
-        """The errors changed by one standard deviation of what is unknown."""
+    def at_step(self, step: float) -> "OwnErrors":
+        """The errors of a machine with another time step.
+
+        Args:
+          step: time step relative to that of the model.
+        """
+        share = (step - self.machine.step) / _STEP_SPREAD
         series = {
-            name: (times, values + self.unknown.get(name, 0.0))
+            name: (times, values + share * self.unknown.get(name, 0.0))
             for name, (times, values) in self.series.items()
         }
-        return replace(self, series=series)
+        return replace(self, series=series, machine=replace(self.machine, step=step))
+
+    def shifted(self) -> "OwnErrors":
+        """The errors changed by one standard deviation of what is unknown."""
+        return self.at_step(self.machine.step + _STEP_SPREAD)
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""
