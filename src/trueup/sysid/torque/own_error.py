@@ -153,7 +153,11 @@ def _without_bias(problem: TorqueProblem, x: np.ndarray, own: OwnErrors) -> OwnE
         x,
         lambda groups: own_errors(problem, groups, x, own.control, machine),
     )
-    own = own.at_step(_unbiased_step(problem, x, own, noise))
+    step = _unbiased_step(problem, x, own, noise)
+    # noise that a controller passes on to its torques is not that of the draws: the bias is known
+    # no better than its size
+    spread = float(np.hypot(own.step_spread, step - own.machine.step))
+    own = replace(own.at_step(step), step_spread=spread)
     problem = problem.with_own_errors(own)
     x, _ = fitted(problem, x)
     _, jacobian, _ = final_jacobian(problem, x, central=False)
