@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 import subprocess
 import sys
@@ -291,3 +292,19 @@ def test_a_command_starts_without_the_settings_of_the_others():
     assert "usage: trueup check" in done.stdout
     loaded = done.stdout.splitlines()[-1].split()
     assert not [name for name in loaded if name.startswith(("trueup.gait", "trueup.actuators"))]
+
+
+@pytest.mark.parametrize("given", [None, "4"])
+def test_products_of_small_matrices_use_one_thread_by_default(given):
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    environment |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+
+    done = subprocess.run(
+        [sys.executable, "-c", "import os, trueup.cli; print(os.environ['OPENBLAS_NUM_THREADS'])"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == (given or "1")

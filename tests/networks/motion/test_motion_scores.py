@@ -28,7 +28,7 @@ from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MotionLogs
 from trueup.networks.motion.report import motion_report
 from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
-from trueup.networks.motion.rollout import torque_balance
+from trueup.networks.motion.rollout import horizon_errors, torque_balance
 from trueup.networks.motion.simulated_training import file_name
 from trueup.networks.motion.starting_correction import starting_correction, zero_network
 from trueup.networks.motion.trainer import MotionTrainer
@@ -122,7 +122,7 @@ def test_scores_are_in_millirad_beside_the_base_and_a_constant():
         assert base == pytest.approx((300.0, 100.0)[number])
         assert constant == pytest.approx(1e3 * abs(0.1 * number - mean))
     scores = result.to_dict()["test"]
-    assert scores["test0"] == {"base": 0.3, "corrected": 0.05, "deviation": 0.0}
+    assert scores["test0"] == {"base": 0.3, "corrected": 0.05, "deviation": 0.0, "horizons": []}
 
 
 def test_names_of_logs_do_not_change_their_scores():
@@ -134,6 +134,40 @@ def test_names_of_logs_do_not_change_their_scores():
     for first, second in pairs:
         assert (first.error, first.baselines) == (second.error, second.baselines)
     assert one.verdict.grade == other.verdict.grade
+
+
+class Drifting:
+    """Windows of two recordings at rest, which the simulation leaves at 1 and 2 rad/s."""
+
+    position = torch.zeros(121, 2, dtype=torch.float64)
+    speed = torch.tensor([[1.0, 2.0]], dtype=torch.float64).repeat(121, 1)
+
+    def after(self, step, position, speed, correction):
+        return position + (speed + correction) / 100.0, speed
+
+
+class Doubling:
+    """A correction of 1 rad/s from its second sample on, which thus has a memory."""
+
+    def unlimited(self, inputs, state):
+        return torch.full((2, 1), 0.0 if state is None else 1.0, dtype=torch.float64), 1
+
+
+Drifting.features = lambda self, step, position, speed: position[:, None]
+
+
+def test_errors_by_horizon_are_those_at_its_end():
+    """Of a drift of 1 rad/s after 0.08 to 0.1 s, of the samples from 0.09 s on."""
+    first, second = horizon_errors(Drifting(), None, [121, 25], 100.0)
+    assert first[0.1] == pytest.approx(np.sqrt(np.mean(np.square([0.08, 0.09, 0.1]))))
+    assert first[1.0] == pytest.approx(np.sqrt(np.mean(np.linspace(0.8, 1.0, 21) ** 2)))
+    assert second == {0.1: pytest.approx(2 * first[0.1])}  # shorter than the others
+
+
+def test_a_correction_remembers_what_was_before_the_last_recorded_state():
+    plain, _ = horizon_errors(Drifting(), None, [121, 121], 100.0)
+    corrected, _ = horizon_errors(Drifting(), Doubling(), [121, 121], 100.0)
+    assert corrected[0.1] == pytest.approx(2 * plain[0.1], rel=0.02)
 
 
 class Ended:

@@ -105,9 +105,17 @@ def test_friction_that_the_model_lacks_is_learned_from_command_and_angle(tmp_pat
     assert "angle error, corrected" in (tmp_path / "report.html").read_text()
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics["corrected"]
+    for each in metrics["test"].values():
+        assert [row["horizon"] for row in each["horizons"]] == [0.1, 0.3, 1.0]
+        # this servo holds its command: what the model lacks shows the longer the more
+        assert each["horizons"][0]["corrected"] < each["horizons"][-1]["corrected"]
+    assert "Errors by horizon" in (tmp_path / "report.html").read_text()
     held = [log for log in LOGS if log.kp == 400.0]
     found = evaluate_motion(tmp_path, held)
     assert found.errors == pytest.approx(result.errors)
+    ahead = [row["error"] for row in found.to_dict()["logs"][held[0].name]["horizons"]]
+    of_log = metrics["test"][held[0].name]["horizons"]
+    assert ahead == pytest.approx([row["corrected"] for row in of_log])
     assert found.base_errors == pytest.approx(result.base_errors)
     assert found.unseen and found.verdict.grade.value == "use"
     known = evaluate_motion(tmp_path, LOGS[:2])

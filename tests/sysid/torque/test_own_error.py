@@ -184,7 +184,7 @@ def test_intervals_contain_the_unknown_step_of_the_machine(tmp_path):
     problem = prepared.problem()
     x, _ = fitted(problem, problem.space.start)
     own = problem.own_errors
-    known = problem.with_own_errors(replace(own, unknown={}))
+    known = problem.with_own_errors(replace(own, slopes={}))
     solutions = []
     for each in (problem, known):
         residual, jacobian, _ = final_jacobian(each, x)

@@ -1,13 +1,18 @@
 """Output of the result or the plan of ``trueup network train-motion``."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trueup._marks import marked
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, code_of
 from trueup.errors import ExperimentError
 from trueup.networks.motion.evaluation import evaluate_motion
+from trueup.networks.motion.rollout import HORIZONS
+from trueup.networks.motion.training import Motion
 from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
 
@@ -32,9 +37,26 @@ def show_motion(outcome: Outcome, output: Output) -> None:
             row += [f"{torque:.3g}" for torque in of_log]
     output.table(head, rows)
     output.text(f"RMS error of whole logs, {result.training.steps} gradient steps.")
+    _show_horizons(compared, output)
     for gain, factor in result.training.base.gains.items():
         output.text(f"The firmware applies a factor of {factor:.4g} to the gain {gain:g}.")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
+
+
+def _show_horizons(compared: Sequence[tuple[str, Mapping[str, Motion]]], output: Output) -> None:
+    """Print the angle errors by the time after the last recorded state, over all logs."""
+    rows = []
+    for horizon in HORIZONS:
+        errors = [
+            [motion.horizons[horizon] for motion in motions.values() if horizon in motion.horizons]
+            for _, motions in compared
+        ]
+        if errors[0]:
+            means = (np.sqrt(np.mean(np.square(of_all))) for of_all in errors)
+            rows.append([f"{horizon:g} s", *(f"{1e3 * mean:.4g}" for mean in means)])
+    if rows:
+        output.table(["ahead", *(f"{label}, mrad" for label, _ in compared)], rows)
+        output.text("RMS error this long after the last recorded state, over all logs.")
 
 
 def run_evaluate_motion(
@@ -66,7 +88,9 @@ def run_evaluate_motion(
             for row in rows:
                 row.append(f"{1e3 * found.base_errors[row[0]]:.4g}")
         output.table(head, rows)
-        output.text("RMS error of whole logs.", *found.verdict.lines())
+        output.text("RMS error of whole logs.")
+        _show_horizons([(label, found.motions)], output)
+        output.text(*found.verdict.lines())
         output.result({"run": str(run), "data": str(logs), **found.to_dict()})
     return code_of(found.verdict)
 

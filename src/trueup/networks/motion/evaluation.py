@@ -61,6 +61,10 @@ class MotionEvaluation:
                     "error": motion.angle_error,
                     "torque_error": motion.torque_error,
                     "base": self.base_errors.get(name),
+                    "horizons": [
+                        {"horizon": horizon, "error": error}
+                        for horizon, error in motion.horizons.items()
+                    ],
                 }
                 for name, motion in self.motions.items()
             },

@@ -57,6 +57,8 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
     page.add(reports.verdict_section(metrics["verdict"]))
     compared = [("base", words), *([("corrected", "corrected")] if metrics["corrected"] else [])]
     page.add(reports.Section("Scores", "scores", content=[_scores(test, compared, part)]))
+    if any(each["horizons"] for each in test.values()):
+        page.add(_horizons(test, compared, part))
     if panels := _motions(folder, compared):
         page.add(
             reports.Section(
@@ -93,6 +95,29 @@ def _scores(test: dict[str, Any], compared: list[tuple[str, str]], part: str) ->
             row += [each[f"{key}_torque"] for key, _ in compared]
         note += " Torque: RMS error of the torque on the load over the simulated motion."
     return reports.Table(columns, rows, notes=note)
+
+
+def _horizons(test: dict[str, Any], compared: list[tuple[str, str]], part: str) -> reports.Section:
+    """Angle error of each log by the time after the last recorded state; see :func:`_scores`."""
+    times = sorted({row["horizon"] for each in test.values() for row in each["horizons"]})
+    columns = [reports.Column("log")]
+    columns += [
+        reports.Column(words, "mrad", digits=3, group=f"{time:g} s")
+        for time in times
+        for _, words in compared
+    ]
+    rows: list[list[object]] = []
+    for name, each in test.items():
+        by = {row["horizon"]: row for row in each["horizons"]}
+        rows.append(
+            [name, *(1e3 * by[t][key] if t in by else None for t in times for key, _ in compared)]
+        )
+    note = (
+        f"RMS angle error of {part} logs at this time after the last recorded state, to which the "
+        "simulation returns after each such time."
+    )
+    table = reports.Table(columns, rows, notes=note)
+    return reports.Section("Errors by horizon", "horizons", content=[table])
 
 
 def _base(base: MotionBase) -> reports.Section:

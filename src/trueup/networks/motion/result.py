@@ -89,14 +89,19 @@ class MotionResult(RichDisplay):
             "verdict": self.verdict.to_dict(),
         }
 
-    def _score(self, name: str) -> dict[str, float]:
-        """Errors of a test log and standard deviation of its angle [rad]; torque error [N m]."""
+    def _score(self, name: str) -> dict[str, Any]:
+        """Errors of a test log and standard deviation of its angle [rad]; torque error [N m];
+        errors by horizon."""
         base, own = self.base_motions[name], self.motions[name]
         log = next(each for each in (*self.parts.test, *self.parts.validation) if each.name == name)
-        found = {"base": base.angle_error, "corrected": own.angle_error}
+        found: dict[str, Any] = {"base": base.angle_error, "corrected": own.angle_error}
         found["deviation"] = float(log.position.std())
         if base.torque_error is not None and own.torque_error is not None:
             found |= {"base_torque": base.torque_error, "corrected_torque": own.torque_error}
+        found["horizons"] = [
+            {"horizon": horizon, "base": base.horizons[horizon], "corrected": error}
+            for horizon, error in own.horizons.items()
+        ]
         return found
 
 

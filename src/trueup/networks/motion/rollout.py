@@ -1,5 +1,6 @@
 """Simulated motion of a joint with the commands of its logs and a torque correction."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -8,6 +9,11 @@ import torch
 from torch import Tensor
 
 from trueup.networks.motion.logs import MotionLogs
+
+HORIZONS = (0.1, 0.3, 1.0)
+"""Times after the last recorded state at which angle errors are scored [s]."""
+
+_SHARE = 0.2  # last part of a horizon whose samples measure the error at its end
 
 SMOOTHING = 0.03
 """Width of the moving average applied to recorded motion before differentiation [s]."""
@@ -51,8 +57,15 @@ def correction_step(
     return torque[:, 0], state
 
 
-def whole_motion(windows: Windows, module: Any) -> tuple[Tensor, Tensor]:
-    """Simulated positions and speeds of windows from their first samples, each (B, samples)."""
+def whole_motion(windows: Windows, module: Any, every: int | None = None) -> tuple[Tensor, Tensor]:
+    """Simulated positions and speeds of windows from their first samples, each (B, samples).
+
+    Args:
+        windows: the recordings.
+        module: the correction; None: the base alone.
+        every: samples after which the motion is set to the recorded one; the memory of the
+            correction is kept. None: never.
+    """
     position, speed, state = windows.position[0], windows.speed[0], None
     positions, speeds = [position], [speed]
     correction = torch.zeros_like(position)
@@ -62,7 +75,39 @@ def whole_motion(windows: Windows, module: Any) -> tuple[Tensor, Tensor]:
         position, speed = windows.after(step, position, speed, correction)
         positions.append(position)
         speeds.append(speed)
+        if every and (step + 1) % every == 0:
+            position, speed = windows.position[step + 1], windows.speed[step + 1]
     return torch.stack(positions, dim=1), torch.stack(speeds, dim=1)
+
+
+def horizon_errors(
+    windows: Windows, module: Any, lengths: Sequence[int], rate: float
+) -> list[dict[float, float]]:
+    """RMS angle error of each window [rad] by the time after the last recorded state [s].
+
+    Windows shorter than a time have no error there.
+
+    Args:
+        windows: whole recordings.
+        module: the correction; None: the base alone.
+        lengths: samples of each window.
+        rate: sample rate [Hz].
+    """
+    out: list[dict[float, float]] = [{} for _ in lengths]
+    samples = np.arange(len(windows.position))
+    for horizon in HORIZONS:
+        every = max(1, round(horizon * rate))
+        if every >= max(lengths):
+            continue
+        positions, _ = whole_motion(windows, module, every)
+        squares = (positions - windows.position.T).numpy() ** 2
+        at_end = (samples - 1) % every >= round((1 - _SHARE) * every) - 1
+        at_end[0] = False
+        for row, (found, count) in enumerate(zip(out, lengths, strict=True)):
+            chosen = np.flatnonzero(at_end[:count])
+            if count > every:
+                found[horizon] = float(np.sqrt(np.mean(squares[row, chosen])))
+    return out
 
 
 def torque_errors(positions: Tensor, speeds: Tensor, logs: MotionLogs) -> list[float] | None:

@@ -6,8 +6,8 @@ training starts at the base, and it is kept only where it is better on validatio
 worse on the training logs, each simulated in full.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from trueup.networks.motion.logs import (
     correction_inputs,
 )
 from trueup.networks.motion.rollout import (
+    horizon_errors,
     torque_errors,
     whole_motion,
 )
@@ -80,6 +81,9 @@ class Motion:
     """RMS error of the angle [rad]."""
     torque_error: float | None
     """RMS error of the torque on the load [N m]; None where none is recorded."""
+    horizons: Mapping[float, float] = field(default_factory=dict)
+    """RMS error of the angle [rad] by the time after the last recorded state [s]; the whole
+    recording is simulated in windows of that length."""
 
 
 def train_motion(
@@ -186,10 +190,14 @@ def motions(
     with torch.no_grad():
         stacked = MotionLogs.of(base, logs, inputs)
         module = None if network is None else TorchNetwork.from_network(network).double()
-        positions, speeds = whole_motion(stacked.whole(DrivenJoint(base)), module)
+        windows = stacked.whole(DrivenJoint(base))
+        positions, speeds = whole_motion(windows, module)
+        ahead = horizon_errors(windows, module, stacked.lengths.tolist(), stacked.rate)
     angles = stacked.errors(positions)[0].tolist()
     torques = torque_errors(positions, speeds, stacked) or [None] * len(angles)
     return [
-        Motion(row[: len(log)].numpy(), angle, torque)
-        for row, log, angle, torque in zip(positions, logs, angles, torques, strict=True)
+        Motion(row[: len(log)].numpy(), angle, torque, horizons)
+        for row, log, angle, torque, horizons in zip(
+            positions, logs, angles, torques, ahead, strict=True
+        )
     ]

@@ -9,16 +9,23 @@ from trueup.errors import SignalError
 from trueup.fitting.judgement.paired_errors import block_sums, is_clearly_worse
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
-from trueup.sysid.torque.data import TorqueData, rest_speeds, slowest_speeds, torque_data
+from trueup.sysid.torque.block_factors import minimum_norm
+from trueup.sysid.torque.data import (
+    TorqueData,
+    rest_speeds,
+    sliding,
+    slowest_speeds,
+    torque_data,
+)
 from trueup.sysid.torque.joint_motion import smooth_motion
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import (
-    LinearColumns,
-    counted,
+    design,
     errors,
     errors_of,
     linear_columns,
     plain_least_squares,
+    stacked,
     torque_of,
 )
 from trueup.sysid.torque.link_regressor import parameters_of
@@ -126,15 +133,29 @@ def _left_by_timing(
 ) -> tuple[float, float, float]:
     """Errors that plain least squares leaves with controls half a sample late, as they are, and
     half a sample early."""
-    held = _of_first(replace(chosen, held=True).torque_data(training, driven))
     plain = _of_first(replace(chosen, held=False).torque_data(training, driven))
+    late = [replace(own, motion=own.motion.centred()) for own in plain]
     early = [
         replace(
-            own, motion=replace(own.motion, controls=2 * own.motion.controls - late.motion.controls)
+            own, motion=replace(own.motion, controls=2 * own.motion.controls - held.motion.controls)
         )
-        for own, late in zip(plain, held, strict=True)
+        for own, held in zip(plain, late, strict=True)
     ]
-    return _left(held), _left(plain), _left(early)
+    columns = linear_columns(plain)
+    # the motion, and with it the design, is that of all three
+    parts = [
+        (
+            design(same, columns) * same.counts[:, :, None],
+            np.stack([torque_of(part) * same.counts for part in timings], axis=-1),
+        )
+        for same, *timings in zip(plain, late, plain, early, strict=True)
+    ]
+    values = minimum_norm(*stacked(parts)).values
+    squares = sum(np.square(b - A @ values).sum(axis=0) for A, b in parts)
+    number = np.maximum(sum(part.counts.sum(axis=0) for part in plain), 1.0)
+    spread = np.stack([_spread(data) for data in (late, plain, early)], axis=-1)
+    found = np.sqrt(np.mean(squares / number[:, None] / spread**2, axis=0))
+    return float(found[0]), float(found[1]), float(found[2])
 
 
 def supported_rest(
@@ -150,12 +171,14 @@ def supported_rest(
     each sample left out takes information.
     """
     rests = [rest_speeds(chosen.slowest, share) for share in _SHARES]
+    data = _of_first(replace(chosen, rest=None).torque_data(training, driven, own_errors))
+    columns = linear_columns(data)
+    parts = [(design(p, columns), torque_of(p)) for p in data]
     spreads = []
     for rest in rests:
-        data = _of_first(replace(chosen, rest=rest).torque_data(training, driven, own_errors))
-        columns = linear_columns(data)
-        left = errors(data, columns, plain_least_squares(data, columns), raw=False)
-        spreads.append(left * _overfit(data, columns) * _spread_of_friction(data, columns))
+        counts = [sliding(p.motion, p.sources.dofs, rest, chosen.corner) for p in data]
+        own = [(A * c[:, :, None], b * c) for (A, b), c in zip(parts, counts, strict=True)]
+        spreads.append(_spread_of_friction(own, counts))
     table = np.array(spreads)
     first = np.argmax(table <= _NEAR * table.min(axis=0), axis=0)
     out = np.zeros_like(chosen.slowest)
@@ -164,32 +187,29 @@ def supported_rest(
     return out
 
 
-def _overfit(data: Sequence[TorqueData], columns: LinearColumns) -> float:
-    """Noise of torques over the error that plain least squares leaves; infinite of too few rows."""
-    rows = np.concatenate([counted(p, columns)[0].reshape(-1, len(columns.names)) for p in data])
-    size = np.linalg.norm(rows, axis=0)
-    count = int(sum(p.counts.sum() for p in data))
-    scaled = rows / np.where(size > 0, size, 1.0)
-    # the triangle has the singular values of all rows; tolerance of plain least squares
-    singular = np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)
-    free = count - int(np.sum(singular > 1e-8 * singular.max(initial=0.0)))
-    return float(np.sqrt(count / free)) if free > 0 else np.inf
+def _spread_of_friction(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]], counts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Standard error of the friction of each joint by plain least squares ``(dofs,)``.
 
-
-def _spread_of_friction(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
-    """Standard error of the friction of each joint for torques of unit noise ``(dofs,)``."""
-    out = np.zeros(len(columns.dofs))
-    for k in range(len(columns.dofs)):
-        own = np.concatenate([counted(p, columns)[0][:, k, 4 * k : 4 * k + 4] for p in data])
-        out[k] = np.sqrt(np.linalg.pinv(own.T @ own)[2, 2])
+    Args:
+      parts: design ``(T, dofs, k)`` and torque ``(T, dofs)`` of each recording, zero at samples
+        that do not count.
+      counts: samples that count ``(T, dofs)`` bool.
+    """
+    fit = minimum_norm(*stacked(parts))
+    squares = sum(np.square(b - A @ fit.values).sum(axis=0) for A, b in parts)
+    number = np.sum([c.sum(axis=0) for c in counts], axis=0)
+    # noise of the torques over the error that is left
+    free = int(number.sum()) - fit.rank
+    if free <= 0:
+        return np.full(len(number), np.inf)
+    noise = np.sqrt(squares / np.maximum(number, 1) * number.sum() / free)
+    out = np.zeros(len(number))
+    for k in range(len(number)):
+        own = np.concatenate([A[:, k, 4 * k : 4 * k + 4] for A, _ in parts])
+        out[k] = noise[k] * np.sqrt(np.linalg.pinv(own.T @ own)[2, 2])
     return out
-
-
-def _left(data: Sequence[TorqueData]) -> float:
-    """Error that plain least squares leaves of filtered torques, relative to their spread."""
-    columns = linear_columns(data)
-    off = errors(data, columns, plain_least_squares(data, columns), raw=False)
-    return float(np.sqrt(np.mean(np.square(off / _spread(data)))))
 
 
 def _spread(data: Sequence[TorqueData]) -> np.ndarray:

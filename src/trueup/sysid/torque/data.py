@@ -213,12 +213,18 @@ def rest_speeds(slowest: np.ndarray, share: float | np.ndarray) -> np.ndarray:
     return slowest * (share / _SLOWEST)
 
 
-def _sliding(
+def sliding(
     motion: JointMotion, dofs: Sequence[int], rest: np.ndarray, bandwidth: float
 ) -> np.ndarray:
     """Samples at which joints slide, and the filter reaches no others ``(T, dofs)`` bool.
 
     All samples of a joint that hardly slides.
+
+    Args:
+      motion: motion of a recording.
+      dofs: its joints.
+      rest: velocity of each joint below which its samples do not count ``(nv,)``.
+      bandwidth: corner frequency of the filter [Hz].
     """
     slow = np.abs(motion.qvel[:, dofs]) < rest[list(dofs)]
     reach = round(_REACH / (bandwidth * float(np.median(np.diff(motion.times)))))
@@ -265,7 +271,7 @@ def torque_data(
             motion = smooth_motion(trajectory, bandwidth, slowest)
             motion = motion.centred() if held else motion
             own = own_errors and own_errors.at(trajectory.name, motion.times)
-            slides = None if rest is None else _sliding(motion, sources.dofs, rest, bandwidth)
+            slides = None if rest is None else sliding(motion, sources.dofs, rest, bandwidth)
             out.append(torque_data_of(model, motion, sources, own, slides))
     if not out:
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}

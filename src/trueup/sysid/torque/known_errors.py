@@ -82,9 +82,10 @@ class OwnErrors:
     """The simulated machine."""
     noise: NoiseEffect | None = None
     """Effect of the noise of the recordings, whose mean is in the series; None: not known."""
-    unknown: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """One standard deviation of the series ``(T, dofs)`` by what the recordings do not tell, such
-    as the time step of the machine, by recording."""
+    slopes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Change of the series ``(T, dofs)`` per relative time step of the machine, by recording."""
+    step_spread: float = _STEP_SPREAD
+    """Standard deviation of the relative time step."""
 
     def mixed(self, other: "OwnErrors", step: float) -> "OwnErrors":
         """The errors at another time step, on the line through these and those of another step.
@@ -100,20 +101,26 @@ class OwnErrors:
             for name, (times, values) in self.series.items()
             if name in other.series
         }
-        unknown = {
-            name: (other.series[name][1] - self.series[name][1]) * _STEP_SPREAD / between
-            for name in series
-        }
+        slopes = {name: (other.series[name][1] - self.series[name][1]) / between for name in series}
         machine = replace(self.machine, step=step)
-        return replace(self, series=series, machine=machine, unknown=unknown)
+        return replace(self, series=series, machine=machine, slopes=slopes)
+
+    def at_step(self, step: float) -> "OwnErrors":
+        """The errors of a machine with another time step.
+
+        Args:
+          step: time step relative to that of the model.
+        """
+        change = step - self.machine.step
+        series = {
+            name: (times, values + change * self.slopes.get(name, 0.0))
+            for name, (times, values) in self.series.items()
+        }
+        return replace(self, series=series, machine=replace(self.machine, step=step))
 
     def shifted(self) -> "OwnErrors":
         """The errors changed by one standard deviation of what is unknown."""
-        series = {
-            name: (times, values + self.unknown.get(name, 0.0))
-            for name, (times, values) in self.series.items()
-        }
-        return replace(self, series=series)
+        return self.at_step(self.machine.step + self.step_spread)
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""

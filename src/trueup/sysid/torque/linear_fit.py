@@ -6,12 +6,12 @@ factorisation: M. Gautier, "Numerical calculation of the base inertial parameter
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
 from scipy.stats import t as student
 
+from trueup.sysid.torque.block_factors import minimum_norm, triangle
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data_of
 from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, parameters_of
 
@@ -23,8 +23,6 @@ _UNEXCITED = 1e-4  # remaining length of a unit column below which the motion do
 _SMALL = 1e-6  # coefficient of a combination that is omitted in its text
 _ROWS = 8  # rows per column of a design matrix of random motion
 _FEWEST = 60  # minimum number of its samples
-_DETERMINED = 1e-7  # length of a combination of unit columns below which nothing determines it
-_REFINED = 3  # times that plain least squares is solved for what is left
 _LONGEST = 12  # maximum order of the autoregressive noise of a joint
 
 
@@ -152,21 +150,20 @@ def counted(part: TorqueData, columns: LinearColumns) -> tuple[np.ndarray, np.nd
 
 def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
     """Ordinary least squares of all parameters, the minimum-norm solution ``(k,)``."""
-    parts = [counted(p, columns) for p in data]
-    A = np.concatenate([rows.reshape(-1, len(columns.names)) for rows, _ in parts])
-    b = np.concatenate([torque.reshape(-1) for _, torque in parts])
-    size = np.linalg.norm(A, axis=0)
-    size[size == 0] = 1.0
-    # normal equations, ten times as fast as a factorisation of the long matrix; their squared
-    # condition number is made up for by refining the solution
-    A = A / size
-    lengths, directions = np.linalg.eigh(A.T @ A)
-    kept = lengths > _DETERMINED**2 * lengths[-1]
-    directions, lengths = directions[:, kept], lengths[kept]
-    out = np.zeros(A.shape[1])
-    for _ in range(_REFINED):
-        out += directions @ (directions.T @ (A.T @ (b - A @ out)) / lengths)
-    return out / size
+    return minimum_norm(*stacked([counted(p, columns) for p in data])).values
+
+
+def stacked(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of all recordings below each other.
+
+    Args:
+      parts: design ``(T, dofs, k)`` and torques ``(T, dofs, ...)`` of each recording.
+
+    Returns:
+      Design ``(m, k)`` and torques ``(m, ...)``.
+    """
+    rows = np.concatenate([A.reshape(-1, A.shape[2]) for A, _ in parts])
+    return rows, np.concatenate([b.reshape(-1, *b.shape[2:]) for _, b in parts])
 
 
 def errors(
@@ -205,7 +202,7 @@ def linear_fit(
     """
     columns = columns or linear_columns(data)
     parts = [counted(p, columns) for p in data]
-    first = plain_least_squares(data, columns)
+    first = minimum_norm(*stacked(parts)).values
     residuals = [b - A @ first for A, b in parts]
     noise = _mean_square(residuals, data) ** 0.5
     noise = np.maximum(
@@ -215,9 +212,8 @@ def linear_fit(
     for _ in range(2):
         A, b = whitened(parts, residuals)
         independent, dependent, relation = _excited(A, *structure)
-        whole = _triangle(np.column_stack([A[:, independent], b]))
-        factor = whole[: len(independent), : len(independent)]
-        solution = solve_triangular(factor, whole[: len(independent), -1])
+        factor, turned = triangle(A[:, independent], b)
+        solution = solve_triangular(factor, turned)
         estimate = np.zeros(len(columns.names))
         estimate[independent] = solution
         residuals = [t - D @ estimate for D, t in parts]
@@ -289,11 +285,6 @@ def _excited(
     return independent[kept], np.concatenate([independent[lost], dependent]), whole
 
 
-def _triangle(A: np.ndarray) -> Any:
-    """The upper triangle R of a QR factorisation."""
-    return np.linalg.qr(A, mode="r")
-
-
 def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Independent columns of a matrix, and the relation of the others to them.
 
@@ -311,7 +302,7 @@ def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndar
     """
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
-    R = _triangle(A / size)
+    R, _ = triangle(A / size)
     basis = np.zeros((len(R), 0))
     independent: list[int] = []
     for column in range(R.shape[1]):
@@ -324,8 +315,8 @@ def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndar
             independent.append(column)
     dependent = np.setdiff1d(np.arange(R.shape[1]), independent)
     chosen = np.array(independent, int)
-    triangle = basis.T @ R[:, chosen]
-    relation = solve_triangular(triangle, basis.T @ R[:, dependent])
+    corner = basis.T @ R[:, chosen]
+    relation = solve_triangular(corner, basis.T @ R[:, dependent])
     relation *= size[dependent] / size[chosen][:, None]
     relation[np.abs(relation) < _SMALL] = 0.0
     return chosen, dependent, relation

@@ -18,6 +18,7 @@ from scipy.optimize import lsq_linear
 
 from trueup.fitting.judgement.paired_errors import block_sums, is_clearly_worse
 from trueup.sysid.torque.bandwidth import halves
+from trueup.sysid.torque.block_factors import triangle
 from trueup.sysid.torque.data import TorqueData
 from trueup.sysid.torque.linear_fit import (
     JOINT_PARAMETERS,
@@ -208,9 +209,9 @@ class _Trial:
         starts = np.cumsum([0, *(seen.further[n].shape[1] for n in names)])
         for (kind, _), start in zip(names, starts, strict=False):
             low[joints + start] = (_LIGHTEST - 1.0) / PRIOR if kind == "mass" else -np.inf
-        R = np.asarray(np.linalg.qr(np.column_stack([A, seen.right]), mode="r"))
-        rows = np.concatenate([R[:, :-1], prior]) / size
-        right = np.concatenate([R[:, -1], np.zeros(len(prior))])
+        R, turned = triangle(A, seen.right)
+        rows = np.concatenate([R, prior]) / size
+        right = np.concatenate([turned, np.zeros(len(prior))])
         limits = low * size, np.full(count, np.inf)
         # an active set ends exactly, also where a value is at zero
         found = lsq_linear(rows, right, limits, method="bvls").x / size

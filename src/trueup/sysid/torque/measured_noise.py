@@ -49,14 +49,8 @@ def noise_effect(
     draws = []
     for _ in range(_DRAWS):
         groups = [_noisy(group, rng) for group in problem.recordings]
-        other = TorqueProblem(
-            problem.parameters,
-            groups,
-            problem.bandwidth,
-            problem.settings.noise,
-            problem.driven,
-            problem.own_errors if own_of is None else own_of(groups),
-        )
+        own = problem.own_errors if own_of is None else own_of(groups)
+        other = problem.with_recordings(groups, own)
         draws.append(_linearised(other, x))
     pulls = np.zeros((_DRAWS, problem.space.size))
     for rows, shape in parts:

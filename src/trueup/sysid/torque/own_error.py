@@ -27,7 +27,7 @@ from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
-from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, OwnErrors
+from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, NoiseEffect, OwnErrors
 from trueup.sysid.torque.measured_noise import noise_effect
 from trueup.sysid.torque.problem import TorqueProblem
 
@@ -125,9 +125,9 @@ def found_own_errors(
     if best is None:
         return None
     best = _without_bias(problem, x, best)
-    more = _of_steps(problem, others, x, best.control, best.machine.hard)
+    more = _of_steps(problem, others, best.x, best.control, best.machine.hard)
     rest = more[0].mixed(more[1], best.machine.step)
-    return replace(best, x=x, series={**best.series, **rest.series})
+    return replace(best, series={**best.series, **rest.series})
 
 
 def _most_likely(costs: Sequence[float], rows: int) -> int:
@@ -140,7 +140,11 @@ def _most_likely(costs: Sequence[float], rows: int) -> int:
 
 
 def _without_bias(problem: TorqueProblem, x: np.ndarray, own: OwnErrors) -> OwnErrors:
-    """Own errors that include the bias of the fit by the noise of the recordings."""
+    """Own errors that include the bias of the fit by the noise of the recordings.
+
+    The noise makes armatures too small, which a longer time step makes up for in part: the step is
+    moved back first.
+    """
     problem = problem.with_own_errors(own)
     # a machine without steps is simulated with fine ones
     machine = replace(own.machine, step=max(own.machine.step, FINE))
@@ -149,6 +153,13 @@ def _without_bias(problem: TorqueProblem, x: np.ndarray, own: OwnErrors) -> OwnE
         x,
         lambda groups: own_errors(problem, groups, x, own.control, machine),
     )
+    step = _unbiased_step(problem, x, own, noise)
+    # noise that a controller passes on to its torques is not that of the draws: the bias is known
+    # no better than its size
+    spread = float(np.hypot(own.step_spread, step - own.machine.step))
+    own = replace(own.at_step(step), step_spread=spread)
+    problem = problem.with_own_errors(own)
+    x, _ = fitted(problem, x)
     _, jacobian, _ = final_jacobian(problem, x, central=False)
     slopes = np.asarray(jacobian[: problem.data_rows])
     shift = -inverse_of(jacobian.T @ jacobian) @ noise.mean
@@ -159,7 +170,21 @@ def _without_bias(problem: TorqueProblem, x: np.ndarray, own: OwnErrors) -> OwnE
             bias = (slopes[group.rows] @ shift).reshape(values.shape) / sequence.weights
             gains = problem.model_gains(sequence)
             series[sequence.name] = times, values - bias / gains
-    return replace(own, series=series, noise=noise)
+    return replace(own, x=x, series=series, noise=noise)
+
+
+def _unbiased_step(
+    problem: TorqueProblem, x: np.ndarray, own: OwnErrors, noise: NoiseEffect
+) -> float:
+    """The time step of least error without its bias by the noise, relative to that of the model."""
+    residual, jacobian, _ = final_jacobian(problem, x, central=False)
+    later = problem.with_own_errors(own.at_step(own.machine.step + 1.0))
+    changed, _, _ = final_jacobian(later, x, central=False)
+    both = np.column_stack([jacobian, changed - residual])
+    # the noise acts on the step through the values of the fit; what it changes of the own errors of
+    # a step adds less, and would take twice as many simulations
+    bias = -inverse_of(both.T @ both) @ np.append(noise.mean, 0.0)
+    return float(np.clip(own.machine.step - bias[-1], 0.0, 1.0))
 
 
 def _of_steps(

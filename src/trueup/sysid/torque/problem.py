@@ -89,7 +89,6 @@ class TorqueProblem(Problem):
         driven: dict[str, set[int]] | None = None,
         own_errors: OwnErrors | None = None,
     ):
-        self.recordings = groups
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
         self.space = self.parameters.space()
@@ -101,10 +100,17 @@ class TorqueProblem(Problem):
         self._cad, self._cad_scale = _cad_rows(self.parameters)
         self.variants = [ModelVariants(g.spec, self.parameters, None, g.name) for g in groups]
         self.model_names = [g.name for g in groups]
+        self.settings = ObservationSettings(noise=dict(noise))
+        self._observe(groups)
+
+    def _observe(self, groups: Sequence[ModelSequences]) -> None:
+        """Set the recordings of the models."""
+        noise = self.settings.noise
+        self.recordings = groups
         self.sequences: list[TorqueSequence] = []
         self._variant_of: list[int] = []
         row, rows = 0, []
-        data = bandwidth.torque_data(groups, driven, own_errors)
+        data = self.bandwidth.torque_data(groups, self.driven, self.own_errors)
         owner = {t.name: k for k, g in enumerate(groups) for t in g.measured_rollout}
         for part in data:
             names = tuple(f"{n} torque" for n in joint_names(part.model, part.sources.dofs))
@@ -123,7 +129,19 @@ class TorqueProblem(Problem):
         self.groups = tuple(rows)
         self.data_rows = row
         self.sequence_names = [s.name for s in self.sequences]
-        self.settings = ObservationSettings(noise=dict(noise))
+
+    def with_recordings(
+        self, groups: Sequence[ModelSequences], own_errors: OwnErrors | None
+    ) -> "TorqueProblem":
+        """The same problem with other recordings of its models, and their own errors.
+
+        Raises:
+          SignalError: no torque was recorded.
+        """
+        out = copy(self)
+        out.own_errors = own_errors
+        out._observe(groups)
+        return out
 
     def with_own_errors(self, own_errors: OwnErrors) -> "TorqueProblem":
         """The same problem with errors of inverse dynamics itself subtracted from the torques."""

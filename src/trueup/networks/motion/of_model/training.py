@@ -14,7 +14,7 @@ from trueup.networks.motion.of_model.joints import ModelBase
 from trueup.networks.motion.of_model.logs import ModelLogs, sample_steps
 from trueup.networks.motion.overlap import motion_overlap
 from trueup.networks.motion.result import MotionParts, MotionResult, evaluated
-from trueup.networks.motion.rollout import whole_motion
+from trueup.networks.motion.rollout import horizon_errors, whole_motion
 from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.trainer import MotionTrainer
 from trueup.networks.motion.training import Motion, MotionTraining, reached_by
@@ -153,11 +153,19 @@ def joint_motions(logs: ModelLogs, networks: NetworkSet | None) -> dict[str, Mot
     module = None if networks is None else JointNetworks(networks.networks).double()
     joints = logs.driven(logs.base, False, False)
     with torch.no_grad(), captured_warnings():
-        positions, _ = whole_motion(logs.whole(joints), module)
+        windows = logs.whole(joints)
+        positions, _ = whole_motion(windows, module)
+        lengths = [int(count) for count in logs.lengths] * len(logs.joints)
+        ahead = horizon_errors(windows, module, lengths, logs.rate)
     errors = logs.errors(positions)
     rows = positions.reshape(*errors.shape, -1).numpy()
     return {
-        f"{recording} {joint}": Motion(rows[j, r, : logs.lengths[r]], float(errors[j, r]), None)
+        f"{recording} {joint}": Motion(
+            rows[j, r, : logs.lengths[r]],
+            float(errors[j, r]),
+            None,
+            ahead[j * len(logs.names) + r],
+        )
         for r, recording in enumerate(logs.names)
         for j, joint in enumerate(logs.joints)
     }
