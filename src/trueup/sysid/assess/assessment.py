@@ -28,6 +28,7 @@ from trueup.sysid.assess.fit_covariance import (
 )
 from trueup.sysid.assess.held_motion import velocity_sources
 from trueup.sysid.assess.stability import Stability, check_stability
+from trueup.sysid.assess.time_step import StepEffect, with_time_step
 from trueup.sysid.fit._inner_fit import AfterFit, busy_seconds
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
@@ -101,6 +102,8 @@ class Assessment:
     """The same of a change by the half-width of the interval."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
+    time_step: StepEffect | None = None
+    """Estimates with half the time step; None if they are not known, or the data contradict it."""
 
 
 def assess(
@@ -121,6 +124,7 @@ def assess(
     information: np.ndarray | None = None,
     elsewhere: Solution | None = None,
     was_compared: bool = True,
+    halved: GrayBoxProblem | None = None,
 ) -> Assessment:
     """Assess a fit.
 
@@ -144,6 +148,7 @@ def assess(
         the Jacobian if there is no optimum and no time for one.
       elsewhere: fit of ``held_out_alone`` from the solution; None: it is made here.
       was_compared: whether the training cost was compared at the optima of other data.
+      halved: the problem with half the time step, whose effect the intervals include.
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
@@ -151,7 +156,7 @@ def assess(
     loss = loss or Loss()
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
-    seconds, known, gradient, is_noise = 0.0, None, None, None
+    seconds, known, gradient, is_noise, step = 0.0, None, None, None, None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum there are no intervals: use the last linearisation of the search
         residual = _residual_at(problem, x)
@@ -176,6 +181,9 @@ def assess(
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
             estimates = with_measured_noise(estimates, problem, x, jacobian)
             estimates = with_unknown_own_errors(estimates, problem, x, residual, jacobian, loss)
+            estimates, step = with_time_step(
+                estimates, problem, halved, x, residual, jacobian, loss
+            )
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
             is_noise = _is_noise(known, space.to_search(x), at_bound, estimates[-1], level)
         covariance = estimates[0]
@@ -261,6 +269,7 @@ def assess(
         _matters(problem, effects),
         _matters(problem, np.where(np.isnan(reach_effects), 0.0, reach_effects)),
         gradient,
+        None if flaw else step,
     )
 
 
