@@ -168,7 +168,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         )
         joined += freed
         notes += freed
-        start = start.with_size(problem.space.size)
+        start = start and start.with_size(problem.space.size)
     found = (
         second_optimum(ready.prepared, problem, solution, loss, start, seconds_left())
         if part.max_iters

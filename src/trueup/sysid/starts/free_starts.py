@@ -99,12 +99,14 @@ def _agrees(parameters: ParameterDict, names: Sequence[str], x: np.ndarray) -> b
 
     A wrong model leads to starts that are not those of the recording either.
     """
-    added = {p.name: p.prior for p in parameters.values() if p.name in estimated_starts(parameters)}
-    return all(
-        abs(value - prior.mean) <= _FAR * prior.sd
-        for name, value in zip(names, x, strict=True)
-        if (prior := added.get(name)) is not None
-    )
+    starts = estimated_starts(parameters)
+    for name, value in zip(names, x, strict=True):
+        prior = parameters[name].prior if name in starts else None
+        if prior is not None:
+            ((mean, sd),) = prior.elements(1)
+            if abs(value - mean) > _FAR * sd:
+                return False
+    return True
 
 
 def _contradicted(starts: MeasuredStarts, x: np.ndarray, scale: float) -> list[str]:
