@@ -33,5 +33,5 @@ def test_the_finding_has_the_number(fine):
 
 
 def test_a_fine_model_has_no_such_finding(tmp_path):
-    found = identified(tmp_path, step=0.00025, machine_step=0.00025, noise=1e-3, seconds=3.0)
+    found = identified(tmp_path, step=0.0005, machine_step=0.0005, noise=3e-3, seconds=3.0)
     assert stated(found) == []
