@@ -42,7 +42,7 @@ _CRANK = """<body name="{side}" pos="0 {y} .2"><joint name="{side}" axis="0 1 0"
   <site name="end_{side}" pos="0 0 -.2"/></body></body>"""
 
 MOTORS = '<motor name="{0}_motor" joint="{0}"/>'
-SERVOS = '<position name="{0}_servo" joint="{0}" kp="30" kv="0.6"/>'
+SERVOS = '<position name="{0}_servo" joint="{0}" kp="12" kv="0.3"/>'
 
 FOUR_BAR_TRUTH = {"crank": {"armature": 0.025, "damping": 0.25, "frictionloss": 0.12}}
 ANKLE_TRUTH = {

@@ -288,6 +288,28 @@ def test_the_command_of_a_gripper_drives_its_tendon(finger, command, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-3])
+def test_fingers_that_move_alike_share_their_parameters(apart, tmp_path):
+    """Motion tells the sum of two armatures of fingers that move alike, not each."""
+    (tmp_path / "hand.xml").write_text(gripper())
+    time = np.arange(0, 6, 0.01)
+    place = 0.015 * (1 - np.cos(time)) + 1e-5 * np.random.default_rng(0).normal(size=(2, 600))
+    place[1] += apart * np.sin(3 * time)
+    table = np.column_stack([time, *place, 1e4 * place[0] % 200])
+    header = "time,left,right,grip_cmd"
+    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=header, comments="")
+    found = propose_import(tmp_path / "hand.xml", [tmp_path / "log.csv"], tmp_path)
+    parameters = yaml.safe_load(found.proposal.text)["parameters"]
+    if apart:
+        assert parameters["right_armature"]["target"] == "joint/right/armature"
+        return
+    assert parameters["left_armature"]["target"] == [
+        "joint/left/armature",
+        "joint/right/armature",
+    ]
+    assert not [name for name in parameters if name.startswith("right")]
+
+
 def test_fingers_that_differ_have_parameters_of_their_own(tmp_path):
     (tmp_path / "hand.xml").write_text(gripper().replace('damping="5"', 'damping="7"', 1))
     table = np.column_stack([np.arange(0, 6, 0.01), np.linspace(0, 0.02, 600), np.arange(600) % 99])

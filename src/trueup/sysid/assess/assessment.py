@@ -29,6 +29,7 @@ from trueup.sysid.assess.fit_covariance import (
 )
 from trueup.sysid.assess.held_motion import velocity_sources
 from trueup.sysid.assess.stability import Stability, check_stability
+from trueup.sysid.assess.time_step import StepEffect, with_time_step
 from trueup.sysid.fit._inner_fit import AfterFit, busy_seconds
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
@@ -102,9 +103,11 @@ class Assessment:
     """The same of a change by the half-width of the interval."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
-    covariance_of_starts: np.ndarray | None = None
-    """Part of the covariance in search coordinates ``(p, p)`` that is the noise of measured initial
-    states; None without any."""
+    time_step: StepEffect | None = None
+    """Estimates with half the time step; None if they are not known, or the data contradict it."""
+    added_covariance: np.ndarray | None = None
+    """Part of the covariance in search coordinates ``(p, p)`` that is not the noise of the
+    residuals: noise of measured initial states, and the time step; None without an optimum."""
     posterior: PosteriorSamples | None = None
     """Samples of the posterior, where they were asked for."""
 
@@ -127,6 +130,7 @@ def assess(
     information: np.ndarray | None = None,
     elsewhere: Solution | None = None,
     was_compared: bool = True,
+    halved: GrayBoxProblem | None = None,
 ) -> Assessment:
     """Assess a fit.
 
@@ -150,6 +154,7 @@ def assess(
         the Jacobian if there is no optimum and no time for one.
       elsewhere: fit of ``held_out_alone`` from the solution; None: it is made here.
       was_compared: whether the training cost was compared at the optima of other data.
+      halved: the problem with half the time step, whose effect the intervals include.
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
@@ -157,8 +162,8 @@ def assess(
     loss = loss or Loss()
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
-    seconds, known, gradient, is_noise = 0.0, None, None, None
-    of_starts: np.ndarray | None = None
+    seconds, known, gradient, is_noise, step = 0.0, None, None, None, None
+    added: np.ndarray | None = None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum there are no intervals: use the last linearisation of the search
         residual = _residual_at(problem, x)
@@ -182,11 +187,13 @@ def assess(
         if solution.success:  # without an optimum there are no intervals
             before = estimates[0].matrix
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
-            if starts is not None:
-                with np.errstate(invalid="ignore"):  # infinite minus infinite
-                    of_starts = np.nan_to_num(estimates[0].matrix - before, posinf=0.0, neginf=0.0)
             estimates = with_measured_noise(estimates, problem, x, jacobian)
             estimates = with_unknown_own_errors(estimates, problem, x, residual, jacobian, loss)
+            estimates, step = with_time_step(
+                estimates, problem, halved, x, residual, jacobian, loss
+            )
+            with np.errstate(invalid="ignore"):  # infinite minus infinite
+                added = np.nan_to_num(estimates[0].matrix - before, posinf=0.0, neginf=0.0)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
             is_noise = _is_noise(known, space.to_search(x), at_bound, estimates[-1], level)
         covariance = estimates[0]
@@ -272,7 +279,8 @@ def assess(
         _matters(problem, effects),
         _matters(problem, np.where(np.isnan(reach_effects), 0.0, reach_effects)),
         gradient,
-        of_starts,
+        None if flaw else step,
+        added,
     )
 
 

@@ -18,10 +18,9 @@ from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.start_noise import inverse_of
-from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
-from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.targets.actuator_types import velocity_gain
-from trueup.sysid.assess.fit_covariance import gram_matrix, residual_covariance, sequence_rows
+from trueup.sysid.assess.changed_models import changed_models, changed_residual
+from trueup.sysid.assess.fit_covariance import gram_matrix, residual_covariance
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.late_controls import late_controls, pause_of
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -104,9 +103,8 @@ def deciding_settings(prepared: Prepared, found: Linearised) -> list[Sensitivity
 
 
 def _effect(found: Linearised, other: GrayBoxProblem, setting: Setting) -> Sensitivity | None:
-    failures: Failures = {}
-    residual = _aligned(found.problem, other, other.residuals(found.x[None], failures)[0])
-    if failures or residual is None:
+    residual = changed_residual(found.problem, other, found.x, found.residual)
+    if residual is None:
         return None
     own_step, own = found.end(found.residual)
     step, left = found.end(residual)
@@ -141,24 +139,6 @@ def _effect(found: Linearised, other: GrayBoxProblem, setting: Setting) -> Sensi
     return Sensitivity(text, False)
 
 
-def _aligned(
-    problem: GrayBoxProblem, other: GrayBoxProblem, residual: np.ndarray
-) -> np.ndarray | None:
-    """Residuals of another problem at the rows of this one; None if it has fewer.
-
-    A shorter time step lets the comparison begin one sample earlier.
-    """
-    parts = []
-    for (own, _), (sequence, rows) in zip(
-        sequence_rows(problem), sequence_rows(other), strict=True
-    ):
-        count, shape = len(own.measured), sequence.measured.shape
-        if len(sequence.measured) < count:
-            return None
-        parts.append(residual[rows].reshape(shape)[-count:].reshape(-1))
-    return np.concatenate([*parts, residual[other.data_rows :]])
-
-
 def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
     method = prepared.settings.control
     other = "linear" if method == "zoh" else "zoh"
@@ -169,7 +149,7 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
             f"With half the time step ({step / 2:g} s)",
             "the values are valid with this time step, reduce model.timestep for others"
             + (f":{lag}".rstrip(".") if lag else ""),
-            lambda: _changed(prepared, problem, halved=True),
+            lambda: changed_models(prepared, problem, halved=True),
         )
     ]
     if pause_of(prepared.training) > 1.5 * step:
@@ -193,7 +173,7 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
                 "With hard joint friction (solref_friction of twice the time step)",
                 "set model.friction.solref and solimp: MuJoCo's default friction is soft, and a "
                 "fit exchanges Coulomb for viscous friction",
-                lambda: _changed(prepared, problem, hard=True),
+                lambda: changed_models(prepared, problem, hard=True),
             )
         )
     return out
@@ -253,61 +233,6 @@ def _late(prepared: Prepared, found: Linearised) -> str:
 def _has_friction(problem: GrayBoxProblem) -> bool:
     searched = any("frictionloss" in t for p in problem.parameters.values() for t in p.targets)
     return searched or any(v.model.dof_frictionloss.any() for v in problem.variants)
-
-
-def _changed(
-    prepared: Prepared, problem: GrayBoxProblem, halved: bool = False, hard: bool = False
-) -> GrayBoxProblem:
-    """The problem with half the time step, or with hard joint friction."""
-    groups = []
-    for models in prepared.training:
-        spec = models.spec.copy()
-        step = spec.option.timestep
-        states = models.initial_state
-        if halved:
-            _halve_timestep(spec)
-            states = _with_open_history(models.gt_model, spec.copy().compile(), states)
-        if hard:
-            for joint in spec.joints:
-                joint.solref_friction = [2 * step, 1.0]
-                joint.solimp_friction = [0.99, 0.9999, 0.001, 0.5, 2.0]
-        groups.append(
-            ModelSequences(
-                models.name,
-                spec,
-                models.sequence_name,
-                states,
-                models.control,
-                models.sensordata,
-                allow_missing_sensors=True,
-                lead_in=models.lead_in,
-            )
-        )
-    return GrayBoxProblem(
-        problem.parameters, groups, replace(problem.settings), problem.measurement
-    )
-
-
-def _halve_timestep(spec: mujoco.MjSpec) -> None:
-    """Halve the time step, and change the size of delay buffers, which keep their duration [s]."""
-    spec.option.timestep *= 0.5
-    for delayed in (*spec.actuators, *spec.sensors):
-        delayed.nsample = int(np.ceil(delayed.nsample / 0.5))
-
-
-def _with_open_history(
-    model: mujoco.MjModel, changed: mujoco.MjModel, states: list[np.ndarray]
-) -> list[np.ndarray]:
-    """Initial states for a model with delay buffers of another size, which are NaN."""
-    if changed.nhistory == model.nhistory:
-        return states
-    default, found = create_initial_state(changed, changed.qpos0, held=True), []
-    moved = 1 + model.nq + model.nv + model.na
-    for state in states:
-        fresh = with_start_time(changed, default, float(state[0]))
-        fresh[:moved] = state[:moved]
-        found.append(fresh)
-    return found
 
 
 def loop_gains(model: mujoco.MjModel) -> list[str]:

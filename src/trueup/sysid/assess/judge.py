@@ -13,6 +13,7 @@ from trueup.sysid.assess.excitation import joint_motions, too_little
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.posterior import sample_posterior, sampling_reasons, with_posterior
 from trueup.sysid.assess.summary import summarise
+from trueup.sysid.assess.time_step import half_step
 from trueup.sysid.assess.window_length import window_reasons
 from trueup.sysid.causes.missing_terms import missing_terms
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
@@ -186,6 +187,7 @@ def assess_fit(
         information=fit.information,
         elsewhere=fit.elsewhere,
         was_compared=fit.was_compared,
+        halved=half_step(prepared, fit.problem) if moves and time.left else None,
     )
 
 

@@ -41,8 +41,8 @@ def sample_posterior(
 ) -> PosteriorSamples:
     """Sample the posterior of a fit until it converges, or the time is over.
 
-    The noise is that of the intervals, its size unknown. The noise of measured initial states is
-    added to the samples. A state in the run directory is continued; it is removed at the end.
+    The noise is that of the intervals, its size unknown. The noise of measured initial states and the
+    effect of the time step are added to the samples. A state in the run directory is continued; it is removed at the end.
 
     Args:
       problem: problem of the training data.
@@ -103,7 +103,7 @@ def sample_posterior(
         save()
         raise
     state.unlink(missing_ok=True)
-    return _with_noise_of_starts(found, problem, assessment, seed)
+    return _with_added_covariance(found, problem, assessment, seed)
 
 
 def with_posterior(assessment: Assessment, found: PosteriorSamples, level: float) -> Assessment:
@@ -154,11 +154,11 @@ def _read_state(path: Path, mark: np.ndarray) -> dict[str, Any] | None:
     return arrays if same else None
 
 
-def _with_noise_of_starts(
+def _with_added_covariance(
     found: PosteriorSamples, problem: GrayBoxProblem, assessment: Assessment, seed: int
 ) -> PosteriorSamples:
-    """Samples with the spread that the noise of measured initial states adds to estimates."""
-    added = assessment.covariance_of_starts
+    """Samples with the spread that the noise of measured starts and the time step add."""
+    added = assessment.added_covariance
     if added is None:
         return found
     space, rng = problem.space, np.random.default_rng([seed, 1])

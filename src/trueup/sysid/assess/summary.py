@@ -59,7 +59,9 @@ def summarise(
     ranked = ranked_causes(missing, quality or {}, torque, by_torques)
     causes = cause_reasons(ranked)
     graded = brief_horizons(horizons) if by_torques else horizons
-    doubtful = [*windows, *doubts(assessment.signals, graded, torque)]
+    step = assessment.time_step
+    decided = [] if step is None else step.reasons(estimated_starts(problem.parameters))
+    doubtful = [*windows, *decided, *doubts(assessment.signals, graded, torque)]
     # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]

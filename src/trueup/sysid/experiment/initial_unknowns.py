@@ -54,16 +54,17 @@ def add_initial_states(
                 continue
             joint = model.joint(int(np.flatnonzero(model.jnt_qposadr == address)[0])).name
             reach, speed = _spans(measured, columns, address)
-            for kind, value, span in (
-                ("qpos", qpos[address], reach),
-                ("qvel", qvel[dof], speed),
+            for kind, value, lower, upper in (
+                ("qpos", qpos[address], qpos[address] - reach, qpos[address] + reach),
+                # a joint at rest that jumps seems to move already
+                ("qvel", qvel[dof], min(qvel[dof], 0.0) - speed, max(qvel[dof], 0.0) + speed),
             ):
                 parameters.add(
                     Parameter(
                         start_name(f"state/{joint}/{kind}", label),
                         value,
-                        value - span,
-                        value + span,
+                        lower,
+                        upper,
                         target=f"state/{joint}/{kind}@{label}",
                         description=f"initial {kind} of {joint} in {label}",
                     )

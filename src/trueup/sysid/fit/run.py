@@ -35,6 +35,7 @@ from trueup.sysid.results.outputs import write_models, write_posterior, write_si
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
 from trueup.sysid.starts.better_start import better_start
+from trueup.sysid.starts.free_starts import fit_with_free_starts
 from trueup.sysid.starts.second_optimum import SecondOptimum, second_optimum
 from trueup.sysid.starts.widened_bounds import fit_within_wider_bounds
 from trueup.sysid.torque.in_windows import fit_with_torques
@@ -73,6 +74,7 @@ def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
         resumable=method not in SCIPY_METHODS,
     ) as run:
         fit = search(spec, ready, run)
+        problem = fit.problem  # with wider bounds, or initial states
 
         def bare(solution: Solution) -> dict[str, Any]:
             return solution_content(spec.name, spec.kind, problem.space, solution, list(fit.notes))
@@ -161,6 +163,12 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
             ready.prepared, problem, solution, made.settings, seconds_left()
         )
         notes += joined
+        problem, solution, freed = fit_with_free_starts(
+            ready.prepared, problem, solution, made.settings, seconds_left()
+        )
+        joined += freed
+        notes += freed
+        start = start and start.with_size(problem.space.size)
     found = (
         second_optimum(ready.prepared, problem, solution, loss, start, seconds_left())
         if part.max_iters

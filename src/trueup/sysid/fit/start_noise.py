@@ -112,7 +112,7 @@ class MeasuredStarts:
 
     def _moves(self, residual: np.ndarray) -> np.ndarray:
         """Independent errors of the starts, of one standard deviation ``(k, starts)``."""
-        noise = self._noise(residual)
+        noise = self.noise(residual)
         joints = 1 + max(start.joint for start in self.starts)
         moves = np.zeros((2 * joints, self.free.space.size - self.size))
         for start in self.starts:
@@ -123,8 +123,8 @@ class MeasuredStarts:
                         moves[2 * start.joint + k, element] = size
         return moves
 
-    def _noise(self, residual: np.ndarray) -> list[np.ndarray]:
-        """Standard deviation of the noise of each column of each recording.
+    def noise(self, residual: np.ndarray) -> list[np.ndarray]:
+        """Standard deviation of the noise of each column of each recording ``(columns,)``.
 
         Estimated from differences of consecutive residuals, in which model errors nearly cancel.
         """

@@ -231,7 +231,9 @@ def _propose(
             j: float(np.max(np.abs(series.effort[:, k]))) for k, j in enumerate(series.joints)
         }
     unknowns = proposals.propose_parameters(robot, moved, largest)
-    unknowns = [*proposals.with_coupled(robot, unknowns, moved), *drive.unknowns]
+    positions = {j: series.position[:, k] for k, j in enumerate(series.joints)}
+    unknowns = proposals.with_coupled(robot, unknowns, moved, positions)
+    unknowns = [*unknowns, *drive.unknowns]
     units = {m.place.name: (u, "") for m, u in [*signals, *controls] if u}
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns} | {*drive.used}

@@ -1,11 +1,12 @@
 """Proposed parameters of an experiment, with bounds around the model's values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
 
+from trueup.signals.checks.statistics import noise_level
 from trueup.simulation.targets.actuator_types import effort_gain
 from trueup.sysid.importing.columns.matching import joint_of_actuator
 from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
@@ -14,6 +15,9 @@ _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLI
 
 _POSES = 20  # poses in which gravity and inertia are looked at
 _SMALLEST_DRIVE = 0.1  # torque of the smallest drive of a robot, as a share of the largest weight
+
+_APART = 2.0
+"""Difference of the motions of coupled joints, relative to its noise, that tells them apart."""
 
 _SLOWEST_START = 0.02
 """Largest armature by the torque of a drive: one over the slowest acceleration of a free motor
@@ -148,30 +152,56 @@ def _torque_limit(model: mujoco.MjModel, joint: int) -> float:
 
 
 def with_coupled(
-    model: mujoco.MjModel, parameters: Sequence[ProposedParameter], joints: Sequence[int]
+    model: mujoco.MjModel,
+    parameters: Sequence[ProposedParameter],
+    joints: Sequence[int],
+    positions: Mapping[int, np.ndarray],
 ) -> list[ProposedParameter]:
     """Parameters of joints that are also those of equal joints that follow them.
 
-    The fingers of a gripper move alike, so that their parameters act as one.
+    The fingers of a gripper move alike, so that their parameters act as one. Where several of them
+    were measured, their motion tells the sum of two armatures, not each, unless it differs by more
+    than noise.
 
     Args:
       model: the compiled model.
       parameters: parameters of the joints.
       joints: joints with parameters of their own.
+      positions: recorded positions ``(n,)`` of joints, in any unit.
     """
-    known = [int(model.jnt_qposadr[j]) for j in joints]
-    alike: dict[str, list[str]] = {}
-    for each in coupled_joints(model, known):
-        if each.leader >= 0 and _equal(model, each):
-            name = model.joint(each.leader).name
-            alike.setdefault(name, []).append(model.joint(each.joint).name)
+    first: dict[int, int] = {}
+    for joint in joints:
+        if joint not in first:
+            first[joint] = joint
+            known = [int(model.jnt_qposadr[j]) for j in first]
+            for each in coupled_joints(model, known):
+                leader = first.get(each.leader)
+                if leader is None or not _equal(model, each):
+                    continue
+                if not _move_apart(positions.get(each.joint), positions.get(leader)):
+                    first.setdefault(each.joint, leader)
+    alike: dict[str, list[str]] = {model.joint(j).name: [] for j, own in first.items() if j == own}
+    for joint, own in first.items():
+        if joint != own:
+            alike[model.joint(own).name].append(model.joint(joint).name)
     out = []
     for p in parameters:
         kind, _, rest = p.target.partition("/")
         name, _, attribute = rest.rpartition("/")
         assert kind == "joint"
-        out.append(replace(p, also=tuple(f"joint/{j}/{attribute}" for j in alike.get(name, ()))))
+        if name in alike:
+            out.append(replace(p, also=tuple(f"joint/{j}/{attribute}" for j in alike[name])))
     return out
+
+
+def _move_apart(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Whether recorded positions ``(n,)`` of two coupled joints differ by more than noise."""
+    if one is None or other is None:
+        return False
+    known = np.isfinite(one) & np.isfinite(other)
+    line = np.stack([np.ones(int(known.sum())), other[known]], axis=1)
+    apart = one[known] - line @ np.linalg.lstsq(line, one[known], rcond=None)[0]
+    return bool(apart.std() > _APART * noise_level(apart))
 
 
 def _equal(model: mujoco.MjModel, coupled: CoupledJoint) -> bool:

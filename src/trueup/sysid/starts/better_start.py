@@ -30,6 +30,13 @@ class Start:
     """Values of inverse dynamics ``(p,)``, NaN for those without effect on torques; None without
     recorded torques."""
 
+    def with_size(self, size: int) -> "Start":
+        """The start of a fit with further parameters, which torques say nothing of."""
+        if self.torques is None:
+            return self
+        further = np.full(size - len(self.torques), np.nan)
+        return replace(self, torques=np.concatenate([self.torques, further]))
+
 
 def better_start(
     prepared: Prepared, problem: GrayBoxProblem, time_limit: float | None = None
