@@ -10,7 +10,15 @@ import yaml
 
 from trueup.cli import main
 from trueup.errors import GaitError
-from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim
+from trueup.gait import (
+    Walker,
+    WalkSettings,
+    WalkSimulation,
+    import_opensim,
+    observe_walks,
+    replay_motion,
+    write_walk,
+)
 from trueup.gait.models.anatomy import load_anatomy
 from trueup.gait.opensim.kinematics import all_values, body_poses
 from trueup.gait.opensim.paths import moment_arm, route
@@ -305,6 +313,20 @@ def test_a_walker_has_an_anatomy_and_walks(walker_folder):
     simulation = WalkSimulation(walker, WalkSettings(duration=0.1, threads=1))
     records = simulation.run(simulation.parameters.start[None])
     assert not records.invalid and records.length[0] > 0
+
+
+def test_an_exported_walk_has_the_knee_angles_of_the_file_and_replays(walker_folder, tmp_path):
+    folder, _ = walker_folder
+    walker = Walker.load(folder / "model.xml")
+    simulation = WalkSimulation(walker, WalkSettings(duration=0.1, threads=1))
+    _, (series,) = observe_walks(simulation, simulation.parameters.start)
+    path = write_walk(tmp_path / "walk.mot", walker, series)
+    found = replay_motion(folder / "model.xml", path)
+    knee = walker.model.joint("knee_angle_l").qposadr[0]
+    assert found.motion.coordinates["knee_angle_l"].max() > 0.0  # positive flexion, as in the file
+    assert found.positions[:, knee] == pytest.approx(-found.motion.coordinates["knee_angle_l"])
+    places = 1 + knee  # a state begins with the time
+    assert found.positions[:, knee] == pytest.approx(series.states[:, places], abs=1e-6)
 
 
 def test_a_walker_is_offered_for_walking_and_ranges_that_are_not_clamped_are_its_limits(

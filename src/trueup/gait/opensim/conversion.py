@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 import yaml
 
 from trueup import reports
 from trueup.errors import GaitError, ModelError, listing
 from trueup.gait.models.anatomy import ANATOMY, Anatomy
+from trueup.gait.models.coordinates import DEFAULT_POSE, state_coordinates
 from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.import_page import import_page
@@ -240,6 +242,7 @@ def _build(
         for muscle in model.muscles:
             add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
         anatomy = add_walker_parts(built, model) if walker else None
+        _state_coordinates(built, model)
         with warnings.catch_warnings():
             # such as masses too small for a simulation
             warnings.simplefilter("error")
@@ -247,6 +250,16 @@ def _build(
     except (ValueError, UserWarning) as error:
         raise ModelError(refusal_of(error)) from error
     return built, anatomy, read_back(precise_xml(built.spec), built, model)
+
+
+def _state_coordinates(built: Skeleton, model: OsimModel) -> None:
+    """State what the joints do not, and add the default pose as a keyframe."""
+    coupled = {name: model.leader(name)[0] for name in model.couplers}
+    locked = [name for name, one in model.coordinates.items() if one.locked]
+    state_coordinates(built.spec, built.turned, coupled, locked)
+    written = WrittenModel(built.spec.compile(), {name: built.sense(name) for name in model.free})
+    default = {name: np.array([model.coordinates[name].default]) for name in model.free}
+    built.spec.add_key(name=DEFAULT_POSE, qpos=written.positions(default)[0])
 
 
 def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
