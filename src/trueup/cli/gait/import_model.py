@@ -68,6 +68,7 @@ class ImportGait:
 
     def _model(self, output: Output) -> int:
         from trueup.gait.opensim.conversion import check_target, import_opensim
+        from trueup.gait.opensim.forces.section import force_words
 
         folder = Path(self.file.stem) if self.output is None else self.output
         check_target(folder, overwrite=self.overwrite)
@@ -82,17 +83,20 @@ class ImportGait:
                 one.arm_error[1] or "-",
                 f"{100.0 * one.fit.error:.1f}",
                 f"{100.0 * one.fit.typical_error:.1f}",
-                f"{100.0 * one.fit.velocity_error:.1f}",
+                f"{100.0 * one.fit.force_error:.1f}",
+                f"{100.0 * one.fit.share_close:.0f}",
+                f"{1e3 * one.fit.stretch:.1f}",
             ]
             for one in found.muscles
         ]
         columns = [
             *("muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "force, rms [%]"),
-            "velocity [%]",
+            *("at speed [%]", "within 3 % [%]", "tendon [mm]"),
         ]
         output.table(
             columns, rows, "Largest errors compared with the geometry and curves of the file:"
         )
+        output.text(*force_words({one.name: one.fit for one in found.muscles}), "")
         output.table(
             ["", "part", "conversion"],
             [[one.kind, one.part, one.words] for one in found.remarks],

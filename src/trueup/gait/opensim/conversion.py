@@ -70,7 +70,8 @@ class OpenSimImport:
             "length_mm": lambda one: 1e3 * one.length_error,
             "moment_arm_mm": lambda one: 1e3 * one.arm_error[0],
             "isometric_force": lambda one: one.fit.error,
-            "force_velocity": lambda one: one.fit.velocity_error,
+            "force": lambda one: one.fit.force_error,
+            "tendon_stretch_mm": lambda one: 1e3 * one.fit.stretch,
         }
         found = {}
         for key, error in errors.items():
@@ -93,9 +94,7 @@ class OpenSimImport:
                     "length_mm": 1e3 * one.length_error,
                     "moment_arm_mm": 1e3 * one.arm_error[0],
                     "moment_arm_about": one.arm_error[1],
-                    "isometric_force": one.fit.error,
-                    "isometric_force_rms": one.fit.typical_error,
-                    "force_velocity": one.fit.velocity_error,
+                    **one.fit.to_dict(),
                 }
                 for one in self.muscles
             },
