@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from trueup import reports
+from trueup._writing import write_bytes
 from trueup.errors import GaitError, ModelError, listing
 from trueup.gait.models.anatomy import ANATOMY, Anatomy
 from trueup.gait.models.coordinates import DEFAULT_POSE, state_coordinates
@@ -23,6 +24,8 @@ from trueup.gait.opensim.mjcf_muscles import add_muscle
 from trueup.gait.opensim.model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
 from trueup.gait.opensim.muscle_routes import Route, plan_route
+from trueup.gait.opensim.parts.mesh_files import find_meshes
+from trueup.gait.opensim.parts.writing import add_meshes, add_parts
 from trueup.gait.opensim.path_faults import Fault, find_faults
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
@@ -134,6 +137,9 @@ class OpenSimImport:
         }
         check_target(folder, overwrite=overwrite)
         folder.mkdir(parents=True, exist_ok=True)
+        for name, content in self.spec.assets.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            write_bytes(folder / name, content)
         atomic.write_text(files["model"], precise_xml(self.spec))
         if self.anatomy is None:
             files.pop("anatomy").unlink(missing_ok=True)
@@ -193,8 +199,9 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
             "Use --partial to omit them"
         )
     fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
+    meshes = find_meshes((one.file for one in model.parts.meshes), path.parent)
     try:
-        built, anatomy, written = _build(model, routes, fits)
+        built, anatomy, written = _build(model, routes, fits, meshes)
         every = compare(model, written, fits, samples)
         faults = {one.name: find_faults(one, model, written, samples) for one in every}
         faulty = {name: found for name, found in faults.items() if found}
@@ -203,7 +210,7 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
         unusable = [name for name, found in faulty.items() if any(one.unusable for one in found)]
         if unusable:
             kept = tuple(one for one in model.muscles if one.name not in unusable)
-            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits)
+            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits, meshes)
     except ModelError as error:
         raise ModelError(f"the conversion of {path} cannot be simulated: {error}") from error
     remarks = [*model.remarks, *planned, *built.remarks]
@@ -228,7 +235,10 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
 
 
 def _build(
-    model: OsimModel, routes: Mapping[str, Route], fits: Mapping[str, MuscleFit]
+    model: OsimModel,
+    routes: Mapping[str, Route],
+    fits: Mapping[str, MuscleFit],
+    meshes: dict[str, tuple[str, bytes]],
 ) -> tuple[Skeleton, Anatomy | None, WrittenModel]:
     """MuJoCo model, names of the parts of a walker, and the model read back.
 
@@ -240,6 +250,8 @@ def _build(
         built = build_skeleton(model, turned_coordinates(model) if walker else frozenset())
         for muscle in model.muscles:
             add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+        add_parts(built, model)
+        add_meshes(built, model, meshes)
         anatomy = add_walker_parts(built, model) if walker else None
         _state_coordinates(built, model)
         with warnings.catch_warnings():

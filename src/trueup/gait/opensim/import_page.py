@@ -20,7 +20,7 @@ highlighted."""
 KINDS = {
     "refused": "omitted, cannot be represented",
     "deviates": "written, but its geometry deviates",
-    "left out": "omitted, without effect here",
+    "left out": "omitted",
     "approximated": "approximated",
     "added": "added",
 }

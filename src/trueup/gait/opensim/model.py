@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.gait.opensim.functions import Function
 from trueup.gait.opensim.muscle_curves import MuscleCurves
+from trueup.gait.opensim.parts.content import Parts
 
 GROUND = "ground"
 """Name of the fixed body."""
@@ -19,8 +20,8 @@ class Remark:
 
     Attributes:
       kind: ``refused``: an error without ``partial``, omitted with it; ``deviates``: an error
-        without ``partial``, written with deviating geometry with it; ``left out``: without effect
-        on motion and muscles; ``approximated``; ``added``.
+        without ``partial``, written with deviating geometry with it; ``left out``: omitted, with or
+        without ``partial``; ``approximated``; ``added``.
       part: name of the part.
       words: description of its conversion.
     """
@@ -205,6 +206,7 @@ class OsimModel:
       surfaces: surfaces by name.
       muscles: muscles.
       remarks: parts that the reader does not support.
+      parts: markers, motors, springs and meshes.
     """
 
     name: str
@@ -216,6 +218,7 @@ class OsimModel:
     surfaces: dict[str, Surface]
     muscles: tuple[Muscle, ...]
     remarks: tuple[Remark, ...]
+    parts: Parts = field(default_factory=Parts)
 
     def leader(self, coordinate: str) -> tuple[str, tuple[Function, ...]]:
         """The free coordinate that drives one, and the functions from it, in order of

@@ -30,6 +30,7 @@ from trueup.gait.opensim.xml import flag, named, number, numbers, objects, refer
 THELEN = ("Thelen2003Muscle", "Thelen2003Muscle_Deprecated", "Schutte1993Muscle_Deprecated")
 MILLARD = ("Millard2012EquilibriumMuscle", "Millard2012AccelerationMuscle")
 RIGID = "RigidTendonMuscle"
+MUSCLES = (*THELEN, *MILLARD, RIGID)
 
 THELEN_TIMES, MILLARD_TIMES = (0.015, 0.05), (0.01, 0.04)
 """Time constants of activation and deactivation in OpenSim, where a file has none [s]."""
@@ -95,7 +96,7 @@ def read_muscles(
     surfaces: dict[str, Surface],
     refuse: Refuse,
 ) -> tuple[Muscle, ...]:
-    """Muscles in the order of the file; other forces are refused.
+    """Muscles in the order of the file.
 
     Raises:
       GaitError: invalid numbers or names.
@@ -105,8 +106,7 @@ def read_muscles(
         name, kind = named(element), element.tag
         if not flag(element, "appliesForce", True) or flag(element, "isDisabled"):
             continue
-        if kind not in (*THELEN, *MILLARD, RIGID):
-            refuse(name, f"a force of the kind {kind}")
+        if kind not in MUSCLES:
             continue
         if name in (muscle.name for muscle in muscles):
             raise GaitError(f"two muscles have the same name {name!r}")
