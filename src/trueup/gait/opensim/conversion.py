@@ -30,6 +30,7 @@ from trueup.gait.opensim.path_faults import Fault, find_faults
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.read_back import read_back, refusal_of
+from trueup.gait.opensim.scaling.person import check_person, scaled_to
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
 from trueup.runs.store import atomic
 from trueup.simulation.models.precise_xml import precise_xml
@@ -170,8 +171,16 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         )
 
 
-def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
-    """Convert a model of OpenSim.
+def import_opensim(
+    path: str | Path,
+    *,
+    partial: bool = False,
+    mass: float | None = None,
+    height: float | None = None,
+    model_height: float | None = None,
+    scale: str | Path | None = None,
+) -> OpenSimImport:
+    """Convert a model of OpenSim, and scale it to a person.
 
     Joints become joints coupled to their coordinates, paths become tendons, and muscles are fitted
     to the forces of the originals. The result is read back, simulated briefly, and compared with
@@ -181,13 +190,19 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
       path: ``.osim`` file of version 3 or 4.
       partial: omit parts that cannot be represented, and muscles with a moment arm of wrong sign or
         a discontinuous length; they are in the remarks, with the muscles that deviate.
+      mass: mass of the person [kg]; the masses of the bodies keep their ratios.
+      height: height of the person [m]; all bodies are scaled by one factor.
+      model_height: height of the person of the model [m]; by default estimated from its leg.
+      scale: XML file of OpenSim with scale factors of bodies: a ScaleSet, or a setup of the scale
+        tool with manual scales, whose mass applies too.
 
     Raises:
       GaitError: the file cannot be read, or contains parts or muscles that cannot be represented.
       ModelError: MuJoCo rejects the result, or it diverges.
     """
     path = Path(path)
-    model = read_osim(path)
+    check_person(mass, height, model_height, scale)
+    model = scaled_to(read_osim(path), mass, height, model_height, scale)
     samples = pose_samples(model)
     routes = {muscle.name: plan_route(model, muscle, samples) for muscle in model.muscles}
     planned = [remark for route_ in routes.values() for remark in route_.remarks]

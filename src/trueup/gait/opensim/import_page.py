@@ -23,6 +23,7 @@ KINDS = {
     "left out": "omitted",
     "approximated": "approximated",
     "added": "added",
+    "scaled": "scaled",
 }
 
 
