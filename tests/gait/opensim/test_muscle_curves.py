@@ -89,6 +89,25 @@ def test_forces_at_speed_are_those_of_the_published_equations(curves):
         assert inside.mean() > 0.5 and force[inside] == pytest.approx(pulled[inside], abs=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("curves", "states"),
+    [
+        (ThelenCurves(), [(0.9116255404, 0.0140449757, 0.5599292698),
+                          (0.6527573613, -0.2265676935, 0.1036534352),
+                          (0.3426286359, -0.1994920717, 0.0404464923)]),
+        (MillardCurves(), [(0.4755015609, 0.0005783794, 0.1422220312),
+                           (0.6447456488, 0.0182126133, 0.1915333528)]),
+    ],
+    ids=["Thelen", "Millard"],
+)  # fmt: skip
+def test_forces_at_speed_are_those_of_opensim(curves, states):
+    # OpenSim 4.6: activation, rate of the length at a constant tendon, force
+    numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": False, "speed": 8.0}
+    for activation, rate, force in states:
+        found = muscle_force(curves, np.array([0.3564998057]), activation, rate, **numbers)
+        assert found == pytest.approx(force, rel=2e-4)
+
+
 def test_the_largest_speed_of_thelen_grows_with_activation():
     curves = ThelenCurves()
     assert curves.velocity(np.array([-0.4]), 0.2) == pytest.approx(0.0)
