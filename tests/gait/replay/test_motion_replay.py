@@ -147,6 +147,7 @@ REFUSED = {
     "two columns of one": (
         "m.sto", ["time", "knee", "/jointset/k/knee/value"], (TIMES, KNEE, KNEE), "two columns",
     ),
+    "no time": ("m.csv", ["hip", "knee"], (HIP, KNEE), "no column of times"),
     "a distance for an angle": ("m.csv", ["time", "knee [mm]"], (TIMES, KNEE), "is an angle"),
 }  # fmt: skip
 

@@ -44,6 +44,7 @@ class ReplayMotion:
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.gait.replay.motion_replay import check_replay_folder, replay_motion
+        from trueup.reports import counted
 
         folder = Path(f"{self.file.stem}_replay") if self.output is None else self.output
         check_replay_folder(folder, overwrite=self.overwrite)
@@ -52,8 +53,9 @@ class ReplayMotion:
         output.result({**found.to_dict(), "files": {key: str(path) for key, path in files.items()}})
         times = found.motion.times
         output.text(
-            f"{len(times)} instants from {times[0]:.4g} to {times[-1]:.4g} s, "
-            f"{len(found.motion.coordinates)} coordinates, {len(found.lengths)} muscles",
+            f"{counted(len(times), 'instant')} from {times[0]:.4g} to {times[-1]:.4g} s, "
+            f"{counted(len(found.motion.coordinates), 'coordinate')}, "
+            f"{counted(len(found.lengths), 'muscle')}",
             *(f"Note: {one}" for one in found.notes),
         )
         rows = [
@@ -65,11 +67,12 @@ class ReplayMotion:
             ]
             for name, length in found.lengths.items()
         ]
-        output.table(
-            ["muscle", "shortest [mm]", "longest [mm]", "about", "moment arm [mm]"],
-            rows,
-            "Lengths, and the moment arm of the largest size:",
-        )
+        if rows:
+            output.table(
+                ["muscle", "shortest [mm]", "longest [mm]", "about", "moment arm [mm]"],
+                rows,
+                "Lengths, and the moment arm of the largest size:",
+            )
         for kind, path in files.items():
             output.text(f"{kind.capitalize()}: {path}")
         return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError, TrueupError, did_you_mean, listing
+from trueup.errors import ColumnError, GaitError, TrueupError, did_you_mean, listing
 from trueup.gait.models.coordinates import Coordinates
 from trueup.signals import read
 from trueup.signals.units import convert
@@ -64,6 +64,8 @@ def read_coordinates(path: str | Path, coordinates: Coordinates, model: str = ""
     try:
         recording = read(path)
         stream = recording.stream
+    except ColumnError as error:
+        raise GaitError(f"{path} has no column of times: name one 'time' [s]") from error
     except TrueupError as error:
         raise GaitError(f"cannot read a motion: {error}") from error
     later = np.diff(stream.times) > 0.0

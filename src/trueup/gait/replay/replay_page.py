@@ -42,8 +42,9 @@ def replay_page(
     duration = float(motion.times[-1] - motion.times[0])
     page = reports.Page(
         f"{motion.path.name} on the model",
-        f"{len(motion.times)} instants over {duration:.4g} s, {len(motion.coordinates)} "
-        f"coordinates, {len(lengths)} muscles",
+        f"{reports.counted(len(motion.times), 'instant')} over {duration:.4g} s, "
+        f"{reports.counted(len(motion.coordinates), 'coordinate')}, "
+        f"{reports.counted(len(lengths), 'muscle')}",
     )
     beyond = " beyond its range "
     page.add(
