@@ -28,10 +28,10 @@ def force(kind, name, **numbers):
 FORCES = [
     force("CoordinateActuator", "hip_motor", coordinate="hip", optimal_force=30, min_control=-1,
           max_control=2),
-    force("CoordinateActuator", "knee_motor", coordinate="/jointset/knee/knee", optimal_force=10,
-          min_control="-Inf", max_control="Inf"),
+    force("CoordinateActuator", "knee_motor", socket_coordinate="/jointset/knee/knee",
+          optimal_force=10, min_control="-Inf", max_control="Inf"),
     force("ActivationCoordinateActuator", "slow", coordinate="knee", optimal_force=10,
-          min_control=-1, max_control=1, activation_time_constant=0.02),
+          min_control=0, max_control="Inf", activation_time_constant=0.02),
     force("SpringGeneralizedForce", "stay", coordinate="hip", stiffness=7, rest_length=0.2,
           viscosity=0.5),
     force("CoordinateLimitForce", "stop", coordinate="knee", upper_stiffness=2, upper_limit=0,
@@ -127,6 +127,7 @@ def test_coordinate_actuators_are_motors(model):
     assert not model.actuator_ctrllimited[model.actuator("knee_motor").id]
     data = posed(model, slow=1.0)
     assert data.joint("knee").qfrc_actuator[0] == 0.0
+    assert model.actuator("slow").ctrlrange == pytest.approx([0.0, 1e6])
     assert data.act_dot[model.actuator("slow").actadr[0]] == pytest.approx(1.0 / 0.02)
     names = [model.actuator(k).name for k in range(model.nu)]
     assert names == ["straight", "hip_motor", "knee_motor", "slow"]
@@ -207,6 +208,8 @@ def test_a_property_that_a_force_lacks_is_that_of_the_default(tmp_path):
         (force("PointActuator", "m"), "m: a force of the kind PointActuator"),
         (force("TorqueActuator", "m"), "m: a force of the kind TorqueActuator"),
         (force("CoordinateActuator", "m", coordinate="hip") * 2, "the same name 'm'"),
+        (MUSCLE + force("CoordinateActuator", "straight", coordinate="hip"),
+         "two forces have the same name 'straight'"),
         (force("PointToPointSpring", "m", body1="shin"), "unknown frame or body 'shin'"),
     ],
 )  # fmt: skip

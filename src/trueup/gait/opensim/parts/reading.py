@@ -1,7 +1,6 @@
 """Markers, motors, springs and meshes of an OpenSim file, of versions 3 and 4."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Literal
 from xml.etree.ElementTree import Element
 
@@ -22,7 +21,6 @@ from trueup.gait.opensim.parts.content import (
 from trueup.gait.opensim.rotations import euler_xyz, moved, pose
 from trueup.gait.opensim.xml import (
     flag,
-    last_name,
     named,
     number,
     numbers,
@@ -70,10 +68,16 @@ def read_parts(
     """
     motors: list[Motor] = []
     springs: list[JointSpring | LimitSpring | PointSpring] = []
+    names: set[str] = set()
     for element in objects(model, "ForceSet"):
         name, kind = named(element), element.tag
         off = not flag(element, "appliesForce", True) or flag(element, "isDisabled")
-        if off or kind in muscles:
+        if off:
+            continue
+        if name in names:
+            raise GaitError(f"two forces have the same name {name!r}")
+        names.add(name)
+        if kind in muscles:
             continue
         if kind in ("CoordinateActuator", "ActivationCoordinateActuator"):
             motors.append(_motor(element, coordinates))
@@ -96,15 +100,12 @@ def read_parts(
             mention(name, WITHOUT_EFFECT[kind])
         else:
             refuse(name, f"a force of the kind {kind}")
-    twice = sorted(a for a, b in pairwise(sorted(one.name for one in motors)) if a == b)
-    if twice:
-        raise GaitError(f"two actuators have the same name {twice[0]!r}")
     markers = [_marker(element, frames) for element in objects(model, "MarkerSet")]
     return Parts(tuple(markers), tuple(motors), tuple(springs), tuple(_meshes(model, frames)))
 
 
 def _coordinate(element: Element, coordinates: dict[str, Coordinate]) -> str:
-    name = last_name(text_of(element, "coordinate") or "")
+    name = reference(element, "coordinate") or ""
     if name not in coordinates:
         raise GaitError(
             f"{named(element)!r} acts on the unknown coordinate {name!r}; available: "

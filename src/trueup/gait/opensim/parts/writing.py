@@ -11,6 +11,9 @@ from trueup.gait.opensim.model import OsimModel, Remark
 from trueup.gait.opensim.parts.content import JointSpring, LimitSpring, Motor, PointSpring
 from trueup.gait.opensim.rotations import quaternion
 
+_UNLIMITED = 1e6
+"""Control in place of a missing limit, where the other one exists."""
+
 _FAR = 1e3
 """End of a spring range that no coordinate reaches [rad or m]."""
 
@@ -41,7 +44,9 @@ def _add_markers(built: Skeleton, model: OsimModel) -> None:
     for marker in model.parts.markers:
         at = np.eye(4)
         at[:3, 3] = marker.place
-        name = marker.name if built.spec.site(marker.name) is None else f"{marker.name}_marker"
+        name = marker.name
+        while built.spec.site(name) is not None:  # a point of a muscle, or another marker
+            name += "_marker"
         built.bodies[marker.body].add_site(
             name=name,
             pos=built.placed(marker.body, at)[:3, 3],
@@ -59,7 +64,7 @@ def _add_motor(built: Skeleton, model: OsimModel, motor: Motor) -> None:
         words = f"a motor of {motor.coordinate}, which is locked or coupled; it is omitted"
         built.remarks.append(Remark("left out", motor.name, words))
         return
-    limited = bool(np.isfinite(motor.limits).all())
+    limited = bool(np.isfinite(motor.limits).any())
     actuator = built.spec.add_actuator(
         name=motor.name,
         target=motor.coordinate,
@@ -68,7 +73,7 @@ def _add_motor(built: Skeleton, model: OsimModel, motor: Motor) -> None:
     )
     if limited:
         actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_TRUE
-        actuator.ctrlrange = motor.limits
+        actuator.ctrlrange = np.clip(motor.limits, -_UNLIMITED, _UNLIMITED)
     if motor.delay > 0.0:
         actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
         actuator.dynprm[0] = motor.delay
