@@ -12,6 +12,7 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import import_opensim
 from trueup.gait.opensim.file import read_osim
+from trueup.gait.opensim.parts.mesh_files import find_meshes
 
 MUSCLE = osim.muscle(
     "straight",
@@ -83,6 +84,28 @@ def shown(*files):
         for k, file in enumerate(files)
     )
     return f"<attached_geometry>{meshes}</attached_geometry>"
+
+
+HOSTILE = {
+    "numbers.vtp": vtp("0 0 0  1 0"),
+    "corners.vtp": vtp("0 0 0  1 0 0  1 1 0"),
+    "words.vtp": vtp("zero"),
+    "type.vtp": "<!DOCTYPE a><VTKFile/>",
+    "packed.vtp": vtp(form="binary").replace("<VTKFile", '<VTKFile compressor="vtkZLib"'),
+    "flat.obj": "v 0 0 0\n",
+    "random.stl": "solid nothing",
+    f"{'x' * 300}.vtp": "",
+}
+"""Files of meshes that cannot be read, by name."""
+
+
+def test_meshes_that_cannot_be_read_are_not_shown(tmp_path):
+    for name, text in HOSTILE.items():
+        if len(name) < 200:
+            (tmp_path / name).write_text(text)
+    (tmp_path / "folder.vtp").mkdir()
+    names = [*HOSTILE, "folder.vtp", "../../etc/passwd", ""]
+    assert find_meshes(names, tmp_path) == {}
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ from trueup.gait.opensim.muscle_fit import CLOSE, SPEEDS, MuscleFit
 
 _SAID = (
     "Force of the MuJoCo muscle compared with fibers and tendon of OpenSim (Thelen 2003, Millard "
-    "et al. 2013) at 20 lengths within the joint ranges, activations from 0.1 to 1 and five "
-    "speeds, at a constant length of the tendon. MuJoCo's muscle has one curve of length and one "
+    "et al. 2013) at 20 lengths within the joint ranges, activations from 0.1 to 1 and speeds "
+    "from the largest of shortening (-1) to as fast lengthening (1), at a constant length of the "
+    "tendon. MuJoCo's muscle has one curve of length and one "
     "of speed, made of parabolas. It cannot follow the hyperbola of force and speed, the damping "
     "of fibers, a largest speed that grows with activation, and the lengths at which a tendon "
     "that stretches, or the pennation, moves the largest force with activation. Its activation "
@@ -27,10 +28,7 @@ def forces_section(fits: Mapping[str, MuscleFit]) -> reports.Section:
     """Section on forces by speed, and on stretch of tendons, by muscle."""
     by_speed: list[reports.Column | str] = [
         "muscle",
-        *(
-            reports.Column(f"at {speed:+g} of the largest speed", "% rms", digits=2, align="right")
-            for speed in SPEEDS
-        ),
+        *(reports.Column(f"speed {speed:g}", "% rms", digits=2, align="right") for speed in SPEEDS),
         reports.Column("largest", "% of strength", digits=2, align="right"),
         reports.Column(f"within {100 * CLOSE:g} %", "% of the states", digits=2, align="right"),
     ]

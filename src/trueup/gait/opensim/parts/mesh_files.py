@@ -18,6 +18,9 @@ from trueup.gait.opensim.xml import read_xml
 FOLDERS = (".", "Geometry", "geometry", "../Geometry")
 """Folders of meshes, relative to that of the model."""
 
+_LONGEST = 200
+"""Largest number of characters of the name of a file."""
+
 _TYPES = {"Float32": "<f4", "Float64": "<f8", "Int32": "<i4", "Int64": "<i8", "UInt8": "u1"}
 
 
@@ -36,6 +39,8 @@ def find_meshes(names: Iterable[str], folder: Path) -> dict[str, tuple[str, byte
     found: dict[str, tuple[str, bytes]] = {}
     for name in dict.fromkeys(names):
         base = name.replace("\\", "/").rsplit("/", 1)[-1]
+        if len(base) > _LONGEST:
+            continue  # no name of a file
         stem, suffix = Path(base).stem, Path(base).suffix.lower()
         others = [suffix, *(one for one in (".obj", ".stl", ".vtp") if one != suffix)]
         places = (folder / near / f"{stem}{one}" for one in others for near in FOLDERS)
@@ -44,8 +49,8 @@ def find_meshes(names: Iterable[str], folder: Path) -> dict[str, tuple[str, byte
             continue
         try:
             content = mesh_content(place)
-        except TrueupError:
-            continue  # listed with those that are absent
+        except (TrueupError, OSError):
+            continue  # unreadable; listed with those that are absent
         kind = ".stl" if place.suffix.lower() == ".stl" else ".obj"
         file = f"meshes/{re.sub(r'[^A-Za-z0-9_.-]', '_', stem)}{kind}"
         if _compiles(file, content):
@@ -71,7 +76,10 @@ def mesh_content(path: Path) -> bytes:
         holder, polygons = piece.find("Points"), piece.find("Polys")
         if holder is None or polygons is None:
             continue
-        places = _array(path, root, holder.find("DataArray")).reshape(-1, 3)
+        places = _array(path, root, holder.find("DataArray"))
+        if places.size % 3:
+            raise GaitError(f"{path} has {places.size} numbers for its points, not three for each")
+        places = places.reshape(-1, 3)
         by_name = {one.get("Name"): one for one in polygons.findall("DataArray")}
         corners = _array(path, root, by_name.get("connectivity")).astype(int)
         ends = _array(path, root, by_name.get("offsets")).astype(int)
@@ -83,10 +91,11 @@ def mesh_content(path: Path) -> bytes:
                 faces.append(np.array([polygon[0], second, third]) + before)
         points.append(places)
         before += len(places)
-    if not faces or max(int(face.max()) for face in faces) >= before:
+    corners = np.array(faces, dtype=int)
+    if not corners.size or corners.min() < 0 or corners.max() >= before:
         raise GaitError(f"{path} contains no polygons of its points")
     lines = [f"v {x:.7g} {y:.7g} {z:.7g}" for x, y, z in np.concatenate(points)]
-    lines += ["f {} {} {}".format(*(face + 1)) for face in faces]
+    lines += [f"f {a} {b} {c}" for a, b, c in corners + 1]
     return ("\n".join(lines) + "\n").encode()
 
 
