@@ -200,6 +200,22 @@ def test_meshes_are_found_converted_and_shown(folder, model):
     assert model.body("femur").mass[0] == 8.0
 
 
+def test_meshes_of_version_3_have_their_scale_and_place(tmp_path):
+    shape = (
+        "<VisibleObject><GeometrySet><objects><DisplayGeometry><geometry_file>a.vtp</geometry_file>"
+        "<color>0 1 0</color><transform>0 0 1.5 0.1 0.2 0.3</transform><scale_factors>1 2 3"
+        "</scale_factors><opacity>0.5</opacity></DisplayGeometry></objects></GeometrySet>"
+        "<scale_factors>2 2 2</scale_factors><transform>0 0 0 1 0 0</transform></VisibleObject>"
+    )
+    end = "<inertia>0.02 0.01 0.02 0 0 0</inertia>"
+    text = osim.leg([MUSCLE]).replace(end, end + shape, 1)
+    (mesh,) = read_osim(osim.written(tmp_path, text)).parts.meshes
+    assert (mesh.file, mesh.body, mesh.colour) == ("a.vtp", "femur", (0.0, 1.0, 0.0, 0.5))
+    assert mesh.scale == pytest.approx([2.0, 4.0, 6.0])
+    assert mesh.pose[:3, 3] == pytest.approx([1.1, 0.2, 0.3])
+    assert mesh.pose[:3, 0] == pytest.approx([np.cos(1.5), np.sin(1.5), 0.0])
+
+
 def test_each_part_is_listed_with_its_conversion(folder):
     found = import_opensim(folder / "made.osim")
     said = {one.part: (one.kind, one.words) for one in found.remarks}

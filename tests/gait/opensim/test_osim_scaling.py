@@ -13,7 +13,7 @@ from trueup.gait.models.planar22 import planar22_numbers
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.kinematics import all_values, body_poses
 from trueup.gait.opensim.paths import moment_arm, route
-from trueup.gait.opensim.scaling.person import scaled_to
+from trueup.gait.opensim.scaling.person import estimated_height, scaled_to
 
 SURFACES = "".join(
     [
@@ -180,6 +180,20 @@ def test_a_scale_file_that_cannot_be_used_is_refused(case, leg, tmp_path):
 def test_a_person_that_cannot_be_is_refused(numbers, words, leg):
     with pytest.raises(GaitError, match=words):
         scaled_to(leg, **numbers)
+
+
+def test_the_height_of_a_model_is_estimated_from_its_leg(tmp_path):
+    walker = read_osim(osim.written(tmp_path, osim.walker()))
+    bodies = planar22_numbers()["bodies"]
+    leg = sum(float(np.linalg.norm(bodies[name]["place"])) for name in ("tibia", "talus"))
+    own = estimated_height(walker)
+    assert own == pytest.approx(leg / (0.245 + 0.246), rel=0.02)
+    taller = scaled_to(walker, height=1.1 * own)
+    assert taller.factors["torso"] == pytest.approx([1.1, 1.1, 1.1])
+    said = [one.words for one in taller.remarks if one.part == "height"]
+    assert said == [
+        f"{own:.4g} m of the model, estimated from thigh and shank, to {1.1 * own:.4g} m"
+    ]
 
 
 def test_the_command_scales_a_walker_with_its_feet(tmp_path, capsys):
