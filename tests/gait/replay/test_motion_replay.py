@@ -1,6 +1,7 @@
 """Motions on models: which columns are coordinates, in which units, and what the muscles do."""
 
 import csv
+import gc
 import json
 
 import mujoco
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.errors import GaitError
+from trueup.errors import GaitError, ReportError
 from trueup.gait import replay_motion
 from trueup.gait.models.coordinates import state_coordinates
 
@@ -182,3 +183,27 @@ def test_the_command_writes_a_table_and_a_page(model, tmp_path, capsys, monkeypa
     assert main(["gait", "replay", "model.osim", "walk.mot", "-o", "new"]) == 2
     assert "trueup gait import model.osim" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+# imageio leaves pipes of the reader to the garbage collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_film_shows_the_motion_and_the_activations(model, tmp_path):
+    imageio = pytest.importorskip("imageio.v2")
+    pytest.importorskip("imageio_ffmpeg")
+    names = ["time", "hip", "knee", "vasti/activation"]
+    path = opensim(tmp_path / "m.sto", names, (TIMES, ZERO, ZERO + 0.5, TIMES), "inDegrees=no")
+    found = replay_motion(model, path)
+    try:
+        film = found.save_film(tmp_path / "new" / "m.mp4", framerate=3, width=160, height=120)
+    except ReportError as error:
+        pytest.skip(str(error))
+    with imageio.get_reader(film) as reader:
+        frames = [np.asarray(frame).astype(int) for frame in reader]
+    del reader
+    gc.collect()
+    assert len(frames) == 4 and frames[0].shape == (120, 160, 3)
+    # the pose does not change, and the muscle turns from grey to red
+    redder = (frames[-1] - frames[0])[..., 0] - (frames[-1] - frames[0])[..., 2]
+    assert redder.max() > 60 and np.median(np.abs(frames[-1] - frames[0])) < 3
+    with pytest.raises(GaitError, match=r"suffix \.mp4"):
+        found.save_film(tmp_path / "m.gif")
