@@ -75,7 +75,7 @@ def compare(file: Path, recorded: Path) -> None:
     """Print the largest differences."""
     from trueup.gait.opensim.file import read_osim
     from trueup.gait.opensim.kinematics import all_values, body_poses
-    from trueup.gait.opensim.muscle_curves import isometric_force
+    from trueup.gait.opensim.muscle_curves import muscle_force
     from trueup.gait.opensim.paths import route
 
     model, values = read_osim(file), json.loads(recorded.read_text())
@@ -99,7 +99,7 @@ def compare(file: Path, recorded: Path) -> None:
             "rigid": muscle.rigid,
         }
         forces = [
-            isometric_force(muscle.curves, length, activation, **numbers)[0]
+            muscle_force(muscle.curves, length, activation, **numbers)[0]
             for activation in ACTIVATIONS
         ]
         differences = np.array(values["forces"][muscle.name]) / muscle.force - forces

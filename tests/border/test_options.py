@@ -65,6 +65,7 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "gait evaluate": ("finished gait", ("./run",)),
     "gait video": ("finished gait", ("./run", "-o", "./walk.mp4")),
     "gait export": ("finished gait", ("./run", "-o", "./walk.mot")),
+    "gait import": ("study", ("./arm.osim", "-o", "./arm")),
 }
 """Kind of the inputs, ``finished`` for a run of the kind, and the words of a command that works."""
 
@@ -109,6 +110,7 @@ NEVER_ZERO: dict[str, str] = {
     "actuator read": "baud_rate timeout",
     "network synthesize": "inertias repeats duration rate substeps highest_frequency",
     "gait device": "--max-torque --seeds",
+    "gait import": "--mass",
     "gait optimize": "--musc-model --sim-time --population --sigma-gain",
 }
 """Options and keys that cannot be zero."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
     from trueup.gait.opensim.conversion import import_opensim
+    from trueup.gait.replay.motion_replay import MotionReplay, replay_motion
     from trueup.gait.report._dose_response import dose_response
     from trueup.gait.report._survival import Survival, survival
     from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
@@ -68,6 +69,7 @@ _EXPORTS = {
     "optimize": "trueup.gait._optimize",
     "plan_optimize": "trueup.gait._optimize",
     "GaitProblem": "trueup.gait.search.problem",
+    "MotionReplay": "trueup.gait.replay.motion_replay",
     "MyoAssistCost": "trueup.gait.costs.myoassist",
     "PerturbationSizes": "trueup.gait.walk.perturbations",
     "Perturbations": "trueup.gait.walk.perturbations",
@@ -100,6 +102,7 @@ _EXPORTS = {
     "read_norm": "trueup.gait.costs.norms",
     "read_reference": "trueup.gait.costs.reference",
     "read_schwartz": "trueup.gait.costs.norms",
+    "replay_motion": "trueup.gait.replay.motion_replay",
     "replay_controller": "trueup.gait.walk._replay",
     "survival": "trueup.gait.report._survival",
     "walk_parameters": "trueup.gait.walk._parameters",
@@ -121,6 +124,7 @@ __all__ = [
     "GaitProblem",
     "GaitResult",
     "GivenWalk",
+    "MotionReplay",
     "MyoAssistCost",
     "PerturbationSizes",
     "Perturbations",
@@ -159,6 +163,7 @@ __all__ = [
     "read_reference",
     "read_schwartz",
     "replay_controller",
+    "replay_motion",
     "survival",
     "walk_parameters",
     "walk_report",

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError
+from trueup.gait.models.coordinates import coordinates_of
 from trueup.gait.models.walker import Walker
 from trueup.gait.walk.series import JOINTS, WalkSeries
 from trueup.runs.store import atomic
@@ -85,6 +86,7 @@ Columns = dict[str, tuple[np.ndarray, str]]
 def _coordinates(walker: Walker, series: WalkSeries) -> Columns:
     """Coordinates of hinge and slide joints [deg, m]."""
     model = walker.model
+    signs = coordinates_of(model).signs
     found: Columns = {}
     # a state begins with the time, followed by the coordinates
     first = mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_TIME.value))
@@ -92,9 +94,10 @@ def _coordinates(walker: Walker, series: WalkSeries) -> Columns:
         kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
         if kind not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
             continue
-        values = series.states[:, first + model.jnt_qposadr[joint]]
         turns = kind == mujoco.mjtJoint.mjJNT_HINGE
         name = model.joint(joint).name
+        # an inverted joint has the opposite sign of the coordinate of OpenSim
+        values = signs.get(name, 1.0) * series.states[:, first + model.jnt_qposadr[joint]]
         found[name] = (np.rad2deg(values), "deg") if turns else (values, "m")
     return found
 

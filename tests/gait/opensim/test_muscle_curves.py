@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueup.gait.opensim.muscle_curves import MillardCurves, ThelenCurves, isometric_force
+from trueup.gait.opensim.muscle_curves import MillardCurves, ThelenCurves, muscle_force
 
 BOTH = [ThelenCurves(), MillardCurves()]
 
@@ -33,7 +33,7 @@ def test_published_numbers_of_millard():
     curves = MillardCurves()
     assert curves.passive(np.array([1.7])) == pytest.approx(1.0)
     assert curves.active(np.array([0.3, 2.0])) == pytest.approx([0.0, 0.0])
-    assert MillardCurves(damped=False).active(np.array([0.3])) == pytest.approx(0.1)
+    assert MillardCurves(damping=0.0).active(np.array([0.3])) == pytest.approx(0.1)
     assert curves.velocity(np.array([1.0, 3.0])) == pytest.approx([1.4, 1.4])
     h = 1e-5
     slope = (curves.passive(np.array([1.7])) - curves.passive(np.array([1.7 - h]))) / h
@@ -48,7 +48,7 @@ def test_published_numbers_of_millard():
 def test_fibers_and_tendon_pull_alike(curves, activation):
     numbers = {"fiber": 0.05, "tendon": 0.25, "pennation": 0.4}
     length = np.linspace(0.28, 0.33, 30)
-    force = isometric_force(curves, length, activation, rigid=False, **numbers)
+    force = muscle_force(curves, length, activation, rigid=False, **numbers)
     # from the force the tendon's length, from that the fibers' and their force
     strains = np.linspace(0.0, 0.2, 20001)
     stretched = 0.25 * (1.0 + np.interp(force, curves.tendon(1.0 + strains), strains))
@@ -59,9 +59,67 @@ def test_fibers_and_tendon_pull_alike(curves, activation):
     assert taut.any() and force[taut] == pytest.approx((pulled * along / fiber)[taut], abs=5e-3)
 
 
+@pytest.mark.parametrize("curves", BOTH, ids=["Thelen", "Millard"])
+def test_forces_at_speed_are_those_of_the_published_equations(curves):
+    numbers = {"fiber": 0.05, "tendon": 0.25, "pennation": 0.4, "speed": 8.0}
+    length = np.linspace(0.29, 0.32, 20)
+    levels, rates = np.linspace(0.1, 1.0, 10)[:, None], np.linspace(-0.3, 0.3, 5)[:, None, None]
+    force = muscle_force(curves, length, levels, rates, rigid=False, **numbers)
+    strains = np.linspace(0.0, 0.2, 20001)
+    stretched = 0.25 * (1.0 + np.interp(force, curves.tendon(1.0 + strains), strains))
+    along = length - stretched
+    fiber = np.hypot(along, 0.05 * np.sin(0.4))
+    cosine = along / fiber
+    # at a constant length of the tendon the fibers take up the whole rate
+    v = rates * cosine / (8.0 * 0.05)
+    if isinstance(curves, ThelenCurves):  # equations 6 and 7 of Thelen 2003, for the velocity
+        active = force / cosine - curves.passive(fiber / 0.05)
+        whole = levels * curves.active(fiber / 0.05)
+        slow, most = 0.25 + 0.75 * levels, curves.Flen
+        shortening = slow * (active - whole) / (whole + active / curves.Af)
+        divisor = (2.0 + 2.0 / curves.Af) * (whole * most - active) / (most - 1.0)
+        lengthening = slow * (active - whole) / divisor
+        expected = np.where(active <= whole, shortening, lengthening)
+        inside = (force > 0.02) & (np.abs(v) < 0.9 * slow)
+        assert inside.mean() > 0.5 and v[inside] == pytest.approx(expected[inside], abs=2e-3)
+    else:  # equation 16 of Millard et al. 2013, with damping of 0.1
+        pulled = levels * curves.active(fiber / 0.05) * curves.velocity(v)
+        pulled = (pulled + curves.passive(fiber / 0.05) + 0.1 * v) * cosine
+        inside = force > 0.02
+        assert inside.mean() > 0.5 and force[inside] == pytest.approx(pulled[inside], abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("curves", "states"),
+    [
+        (ThelenCurves(), [(0.9116255404, 0.0140449757, 0.5599292698),
+                          (0.6527573613, -0.2265676935, 0.1036534352),
+                          (0.3426286359, -0.1994920717, 0.0404464923)]),
+        (MillardCurves(), [(0.4755015609, 0.0005783794, 0.1422220312),
+                           (0.6447456488, 0.0182126133, 0.1915333528)]),
+    ],
+    ids=["Thelen", "Millard"],
+)  # fmt: skip
+def test_forces_at_speed_are_those_of_opensim(curves, states):
+    # OpenSim 4.6: activation, rate of the length at a constant tendon, force
+    numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": False, "speed": 8.0}
+    for activation, rate, force in states:
+        found = muscle_force(curves, np.array([0.3564998057]), activation, rate, **numbers)
+        assert found == pytest.approx(force, rel=2e-4)
+
+
+def test_the_largest_speed_of_thelen_grows_with_activation():
+    curves = ThelenCurves()
+    assert curves.velocity(np.array([-0.4]), 0.2) == pytest.approx(0.0)
+    assert curves.velocity(np.array([-0.2]), 0.2) == pytest.approx(0.5 / 3.0)
+    assert MillardCurves().velocity(np.array([-0.4]), 0.2) == MillardCurves().velocity(
+        np.array([-0.4])
+    )
+
+
 def test_a_rigid_tendon_leaves_all_to_the_fibers():
     numbers = {"fiber": 0.1, "tendon": 0.2, "pennation": 0.0}
-    force = isometric_force(ThelenCurves(), np.array([0.3]), 1.0, rigid=True, **numbers)
+    force = muscle_force(ThelenCurves(), np.array([0.3]), 1.0, rigid=True, **numbers)
     assert force == pytest.approx(1.0)
 
 
@@ -91,16 +149,14 @@ def test_values_of_opensim():
 def test_forces_at_rest_are_those_of_opensim(curves, length, forces):
     numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": False}
     for activation, force in zip((1.0, 0.5, 0.05), forces, strict=True):
-        found = isometric_force(curves, np.array([length]), activation, **numbers)
+        found = muscle_force(curves, np.array([length]), activation, **numbers)
         assert found == pytest.approx(force, rel=2e-4)
 
 
 @pytest.mark.parametrize("rigid", [False, True])
 def test_a_path_that_is_too_short_is_slack(rigid):
     numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": rigid}
-    assert isometric_force(ThelenCurves(), np.array([0.25, 0.3]), 1.0, **numbers) == pytest.approx(
-        0
-    )
+    assert muscle_force(ThelenCurves(), np.array([0.25, 0.3]), 1.0, **numbers) == pytest.approx(0)
 
 
 KNOWN = {

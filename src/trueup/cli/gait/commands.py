@@ -18,6 +18,7 @@ from trueup.cli.gait.options import (
     current_options,
     with_cost,
 )
+from trueup.cli.gait.replay import ReplayMotion
 from trueup.cli.output import Output
 from trueup.cli.settings import Keys, given, options_of
 from trueup.cli.study.options import Json, OfRuns
@@ -57,7 +58,6 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
       trueup gait optimize walk
       trueup gait optimize walk --param-path nominal --seed 1 --output runs/one
       trueup gait optimize walk --slope -5 --dry-run
-      trueup gait optimize baseline -kine model_file=walker.xml reference=gait.json
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
       trueup gait optimize walk stages=improve weights=effort:300,velocity:100,trunk:20
       trueup gait optimize tutorial --output runs/tutorial --resume
@@ -235,6 +235,7 @@ class Gait:
       trueup gait export runs/tutorial -o walk.mot        its best walk over time, for OpenSim
       trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
       trueup gait import model.osim                       a model of OpenSim as MJCF
+      trueup gait replay model.xml walk.mot               muscle lengths over a motion
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {
@@ -245,4 +246,5 @@ class Gait:
         "video": VideoOfGait,
         "export": ExportWalk,
         "import": ImportGait,
+        "replay": ReplayMotion,
     }

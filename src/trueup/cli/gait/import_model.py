@@ -18,6 +18,8 @@ class ImportGait:
     Examples:
       trueup gait import walker.osim
       trueup gait import arm.osim --output models/arm --partial --json
+      trueup gait import walker.osim --mass 68 --height 1.65/1.80
+      trueup gait import walker.osim --scale subject01_scaleSet_applied.xml
       trueup gait import tutorial.bat --output tutorial.yaml
 
     A model of OpenSim becomes a folder with model.xml, report.html, import.json and, if it has the
@@ -36,6 +38,13 @@ class ImportGait:
     partial: bool = False
     """Omit parts that cannot be represented, and muscles with moment arms of wrong sign or
     discontinuous length; other muscles that deviate are written."""
+    mass: Annotated[float | None, arg(metavar="KG")] = None
+    """Mass of the person that the model is scaled to."""
+    height: Annotated[str | None, arg(metavar="M[/M]")] = None
+    """Height of the person, and after a slash that of the model, such as 1.65/1.80; without it that
+    of the model is estimated from its thigh and shank."""
+    scale: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Scale factors of bodies: a ScaleSet of OpenSim, or a setup of its scale tool."""
     overwrite: bool = False
     """Replace existing files."""
     json: Json = False
@@ -49,8 +58,9 @@ class ImportGait:
                 f"{self.file} is a model of MuJoCo and needs no import: walk with it by  trueup "
                 f"gait optimize walk --model-file {self.file}"
             )
-        if self.partial:
-            raise GaitError("--partial only applies to models of OpenSim (.osim); remove it")
+        for option in ("partial", "mass", "height", "scale"):
+            if getattr(self, option) not in (None, False):
+                raise GaitError(f"--{option} only applies to models of OpenSim (.osim); remove it")
         return self._configuration(output)
 
     def _configuration(self, output: Output) -> int:
@@ -68,10 +78,19 @@ class ImportGait:
 
     def _model(self, output: Output) -> int:
         from trueup.gait.opensim.conversion import check_target, import_opensim
+        from trueup.gait.opensim.forces.section import force_words
 
         folder = Path(self.file.stem) if self.output is None else self.output
         check_target(folder, overwrite=self.overwrite)
-        found = import_opensim(self.file, partial=self.partial)
+        height, model_height = _heights(self.height)
+        found = import_opensim(
+            self.file,
+            partial=self.partial,
+            mass=self.mass,
+            height=height,
+            model_height=model_height,
+            scale=self.scale,
+        )
         files = found.save(folder, overwrite=self.overwrite)
         output.result({**found.to_dict(), "files": {key: str(path) for key, path in files.items()}})
         rows = [
@@ -82,17 +101,20 @@ class ImportGait:
                 one.arm_error[1] or "-",
                 f"{100.0 * one.fit.error:.1f}",
                 f"{100.0 * one.fit.typical_error:.1f}",
-                f"{100.0 * one.fit.velocity_error:.1f}",
+                f"{100.0 * one.fit.force_error:.1f}",
+                f"{100.0 * one.fit.share_close:.0f}",
+                f"{1e3 * one.fit.stretch:.1f}",
             ]
             for one in found.muscles
         ]
         columns = [
             *("muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "force, rms [%]"),
-            "velocity [%]",
+            *("at speed [%]", "within 3 % [%]", "tendon [mm]"),
         ]
         output.table(
             columns, rows, "Largest errors compared with the geometry and curves of the file:"
         )
+        output.text(*force_words({one.name: one.fit for one in found.muscles}), "")
         output.table(
             ["", "part", "conversion"],
             [[one.kind, one.part, one.words] for one in found.remarks],
@@ -104,3 +126,16 @@ class ImportGait:
                 "--from nominal"
             )
         return 0
+
+
+def _heights(text: str | None) -> tuple[float | None, float | None]:
+    """Heights of the person and of the model [m], from ``M`` or ``M/M``."""
+    if text is None:
+        return None, None
+    try:
+        person, *model = (float(part) for part in text.split("/"))
+    except ValueError:
+        person, model = float("nan"), []
+    if not person > 0.0 or len(model) > 1:
+        raise GaitError(f"--height is {text!r}; expected metres, such as 1.65 or 1.65/1.80")
+    return person, model[0] if model else None

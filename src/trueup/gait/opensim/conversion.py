@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 import yaml
 
 from trueup import reports
+from trueup._writing import write_bytes
 from trueup.errors import GaitError, ModelError, listing
 from trueup.gait.models.anatomy import ANATOMY, Anatomy
+from trueup.gait.models.coordinates import DEFAULT_POSE, state_coordinates
 from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.import_page import import_page
@@ -21,10 +24,13 @@ from trueup.gait.opensim.mjcf_muscles import add_muscle
 from trueup.gait.opensim.model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
 from trueup.gait.opensim.muscle_routes import Route, plan_route
+from trueup.gait.opensim.parts.mesh_files import find_meshes
+from trueup.gait.opensim.parts.writing import add_meshes, add_parts
 from trueup.gait.opensim.path_faults import Fault, find_faults
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.read_back import read_back, refusal_of
+from trueup.gait.opensim.scaling.person import check_person, scaled_to
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
 from trueup.runs.store import atomic
 from trueup.simulation.models.precise_xml import precise_xml
@@ -68,7 +74,8 @@ class OpenSimImport:
             "length_mm": lambda one: 1e3 * one.length_error,
             "moment_arm_mm": lambda one: 1e3 * one.arm_error[0],
             "isometric_force": lambda one: one.fit.error,
-            "force_velocity": lambda one: one.fit.velocity_error,
+            "force": lambda one: one.fit.force_error,
+            "tendon_stretch_mm": lambda one: 1e3 * one.fit.stretch,
         }
         found = {}
         for key, error in errors.items():
@@ -91,9 +98,7 @@ class OpenSimImport:
                     "length_mm": 1e3 * one.length_error,
                     "moment_arm_mm": 1e3 * one.arm_error[0],
                     "moment_arm_about": one.arm_error[1],
-                    "isometric_force": one.fit.error,
-                    "isometric_force_rms": one.fit.typical_error,
-                    "force_velocity": one.fit.velocity_error,
+                    **one.fit.to_dict(),
                 }
                 for one in self.muscles
             },
@@ -133,6 +138,9 @@ class OpenSimImport:
         }
         check_target(folder, overwrite=overwrite)
         folder.mkdir(parents=True, exist_ok=True)
+        for name, content in self.spec.assets.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            write_bytes(folder / name, content)
         atomic.write_text(files["model"], precise_xml(self.spec))
         if self.anatomy is None:
             files.pop("anatomy").unlink(missing_ok=True)
@@ -163,8 +171,16 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         )
 
 
-def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
-    """Convert a model of OpenSim.
+def import_opensim(
+    path: str | Path,
+    *,
+    partial: bool = False,
+    mass: float | None = None,
+    height: float | None = None,
+    model_height: float | None = None,
+    scale: str | Path | None = None,
+) -> OpenSimImport:
+    """Convert a model of OpenSim, and scale it to a person.
 
     Joints become joints coupled to their coordinates, paths become tendons, and muscles are fitted
     to the forces of the originals. The result is read back, simulated briefly, and compared with
@@ -174,13 +190,19 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
       path: ``.osim`` file of version 3 or 4.
       partial: omit parts that cannot be represented, and muscles with a moment arm of wrong sign or
         a discontinuous length; they are in the remarks, with the muscles that deviate.
+      mass: mass of the person [kg]; the masses of the bodies keep their ratios.
+      height: height of the person [m]; all bodies are scaled by one factor.
+      model_height: height of the person of the model [m]; by default estimated from its leg.
+      scale: XML file of OpenSim with scale factors of bodies: a ScaleSet, or a setup of the scale
+        tool with manual scales, whose mass applies too.
 
     Raises:
       GaitError: the file cannot be read, or contains parts or muscles that cannot be represented.
       ModelError: MuJoCo rejects the result, or it diverges.
     """
     path = Path(path)
-    model = read_osim(path)
+    check_person(mass, height, model_height, scale)
+    model = scaled_to(read_osim(path), mass, height, model_height, scale)
     samples = pose_samples(model)
     routes = {muscle.name: plan_route(model, muscle, samples) for muscle in model.muscles}
     planned = [remark for route_ in routes.values() for remark in route_.remarks]
@@ -192,8 +214,9 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
             "Use --partial to omit them"
         )
     fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
+    meshes = find_meshes((one.file for one in model.parts.meshes), path.parent)
     try:
-        built, anatomy, written = _build(model, routes, fits)
+        built, anatomy, written = _build(model, routes, fits, meshes)
         every = compare(model, written, fits, samples)
         faults = {one.name: find_faults(one, model, written, samples) for one in every}
         faulty = {name: found for name, found in faults.items() if found}
@@ -202,7 +225,7 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
         unusable = [name for name, found in faulty.items() if any(one.unusable for one in found)]
         if unusable:
             kept = tuple(one for one in model.muscles if one.name not in unusable)
-            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits)
+            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits, meshes)
     except ModelError as error:
         raise ModelError(f"the conversion of {path} cannot be simulated: {error}") from error
     remarks = [*model.remarks, *planned, *built.remarks]
@@ -227,7 +250,10 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
 
 
 def _build(
-    model: OsimModel, routes: Mapping[str, Route], fits: Mapping[str, MuscleFit]
+    model: OsimModel,
+    routes: Mapping[str, Route],
+    fits: Mapping[str, MuscleFit],
+    meshes: dict[str, tuple[str, bytes]],
 ) -> tuple[Skeleton, Anatomy | None, WrittenModel]:
     """MuJoCo model, names of the parts of a walker, and the model read back.
 
@@ -239,7 +265,10 @@ def _build(
         built = build_skeleton(model, turned_coordinates(model) if walker else frozenset())
         for muscle in model.muscles:
             add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+        add_parts(built, model)
+        add_meshes(built, model, meshes)
         anatomy = add_walker_parts(built, model) if walker else None
+        _state_coordinates(built, model)
         with warnings.catch_warnings():
             # such as masses too small for a simulation
             warnings.simplefilter("error")
@@ -247,6 +276,16 @@ def _build(
     except (ValueError, UserWarning) as error:
         raise ModelError(refusal_of(error)) from error
     return built, anatomy, read_back(precise_xml(built.spec), built, model)
+
+
+def _state_coordinates(built: Skeleton, model: OsimModel) -> None:
+    """State what the joints do not, and add the default pose as a keyframe."""
+    coupled = {name: model.leader(name)[0] for name in model.couplers}
+    locked = [name for name, one in model.coordinates.items() if one.locked]
+    state_coordinates(built.spec, built.turned, coupled, locked)
+    written = WrittenModel(built.spec.compile(), {name: built.sense(name) for name in model.free})
+    default = {name: np.array([model.coordinates[name].default]) for name in model.free}
+    built.spec.add_key(name=DEFAULT_POSE, qpos=written.positions(default)[0])
 
 
 def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:

@@ -12,11 +12,11 @@ from trueup.gait.opensim.joints import (
     read_joints,
 )
 from trueup.gait.opensim.model import Coordinate, Coupler, OsimModel, Remark
-from trueup.gait.opensim.muscles import read_muscles, read_surfaces
+from trueup.gait.opensim.muscles import MUSCLES, read_muscles, read_surfaces
+from trueup.gait.opensim.parts.reading import read_parts
 from trueup.gait.opensim.xml import flag, last_name, named, numbers, objects, read_xml, text_of
 
 _WITHOUT_EFFECT = {
-    "MarkerSet": "markers",
     "ControllerSet": "controllers",
     "ProbeSet": "probes",
     "ContactGeometrySet": "contact geometry: spherical soles are added to feet",
@@ -48,7 +48,17 @@ def read_osim(path: str | Path) -> OsimModel:
         raise GaitError(f"{path}: {error}") from error
 
 
+def _complete_forces(model: Element) -> None:
+    """Give forces the properties of the default of their kind that they do not have."""
+    defaults = {one.tag: one for holder in model.findall("defaults") for one in holder}
+    for element in objects(model, "ForceSet"):
+        for given in defaults.get(element.tag, ()):
+            if not len(given) and element.find(given.tag) is None:
+                element.append(given)
+
+
 def _model(model: Element, path: Path) -> OsimModel:
+    _complete_forces(model)
     remarks: list[Remark] = []
 
     def refuse(part: str, words: str) -> None:
@@ -70,13 +80,27 @@ def _model(model: Element, path: Path) -> OsimModel:
         count = len(list(objects(model, tag)))
         if count:
             remarks.append(Remark("left out", tag, f"{count} {words}"))
-    shown = sum(1 for tag in ("Mesh", "DisplayGeometry") for _ in model.iter(tag))
-    if shown:
-        remarks.append(Remark("left out", "geometry", f"{shown} visual meshes"))
+    parts = read_parts(
+        model,
+        frames,
+        coordinates,
+        MUSCLES,
+        refuse,
+        lambda part, words: remarks.append(Remark("left out", part, words)),
+    )
     gravity = numbers(model, "gravity", 3, (0.0, -9.80665, 0.0))
     name = model.get("name") or path.stem
     return OsimModel(
-        name, gravity, bodies, joints, coordinates, couplers, surfaces, muscles, tuple(remarks)
+        name,
+        gravity,
+        bodies,
+        joints,
+        coordinates,
+        couplers,
+        surfaces,
+        muscles,
+        tuple(remarks),
+        parts,
     )
 
 

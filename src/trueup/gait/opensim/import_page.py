@@ -7,6 +7,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.opensim.comparison import MuscleComparison
+from trueup.gait.opensim.forces.section import forces_section
 from trueup.gait.opensim.model import OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import ACTIVATIONS
 from trueup.gait.opensim.path_faults import ARM, SHARE
@@ -19,9 +20,10 @@ highlighted."""
 KINDS = {
     "refused": "omitted, cannot be represented",
     "deviates": "written, but its geometry deviates",
-    "left out": "omitted, without effect here",
+    "left out": "omitted",
     "approximated": "approximated",
     "added": "added",
+    "scaled": "scaled",
 }
 
 
@@ -44,6 +46,8 @@ def import_page(
         page.add(reports.KeyFigures(_figures(worst)))
     page.add(reports.Findings(_findings(muscles, remarks)))
     page.add(_errors(muscles))
+    if muscles:
+        page.add(forces_section({one.name: one.fit for one in muscles}))
     page.add(_left_out(remarks))
     for one in muscles:
         page.add(_muscle(one, model, samples))
@@ -55,7 +59,8 @@ def _figures(worst: Mapping[str, Any]) -> list[reports.KeyFigure]:
         "length_mm": ("largest error of a length", "mm", 1.0),
         "moment_arm_mm": ("largest error of a moment arm", "mm", 1.0),
         "isometric_force": ("largest error of the isometric force", "% of strength", 100.0),
-        "force_velocity": ("largest error of force over velocity", "% of strength", 100.0),
+        "force": ("largest error of the force at any speed", "% of strength", 100.0),
+        "tendon_stretch_mm": ("largest stretch of a tendon, rigid here", "mm", 1.0),
     }
     return [
         reports.KeyFigure(f"{factor * worst[key]['value']:.2g}", name, unit, worst[key]["muscle"])
@@ -100,7 +105,7 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
         reports.Column("moment arm, rms", "mm", format=_millimetres, align="right"),
         reports.Column("isometric force", "% of strength", digits=2, align="right"),
         reports.Column("isometric force, rms", "% of strength", digits=2, align="right"),
-        reports.Column("force over velocity", "% of strength", digits=2, align="right"),
+        reports.Column("force at any speed", "% of strength", digits=2, align="right"),
     ]
     rows = [
         [
@@ -111,7 +116,7 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
             1e3 * one.typical_arm_error,
             100.0 * one.fit.error,
             100.0 * one.fit.typical_error,
-            100.0 * one.fit.velocity_error,
+            100.0 * one.fit.force_error,
         ]
         for one in muscles
     ]

@@ -1,5 +1,6 @@
 """A model of OpenSim as data: bodies, joints, coordinates, surfaces and muscles."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -8,6 +9,7 @@ import numpy as np
 
 from trueup.gait.opensim.functions import Function
 from trueup.gait.opensim.muscle_curves import MuscleCurves
+from trueup.gait.opensim.parts.content import Parts
 
 GROUND = "ground"
 """Name of the fixed body."""
@@ -19,13 +21,14 @@ class Remark:
 
     Attributes:
       kind: ``refused``: an error without ``partial``, omitted with it; ``deviates``: an error
-        without ``partial``, written with deviating geometry with it; ``left out``: without effect
-        on motion and muscles; ``approximated``; ``added``.
+        without ``partial``, written with deviating geometry with it; ``left out``: omitted, with or
+        without ``partial``; ``approximated``; ``added``; ``scaled``: of another size than in the
+        file.
       part: name of the part.
       words: description of its conversion.
     """
 
-    kind: Literal["refused", "deviates", "left out", "approximated", "added"]
+    kind: Literal["refused", "deviates", "left out", "approximated", "added", "scaled"]
     part: str
     words: str
 
@@ -205,6 +208,8 @@ class OsimModel:
       surfaces: surfaces by name.
       muscles: muscles.
       remarks: parts that the reader does not support.
+      parts: markers, motors, springs and meshes.
+      factors: scale factors ``(3,)`` of the bodies of a scaled model; empty for others.
     """
 
     name: str
@@ -216,6 +221,8 @@ class OsimModel:
     surfaces: dict[str, Surface]
     muscles: tuple[Muscle, ...]
     remarks: tuple[Remark, ...]
+    parts: Parts = field(default_factory=Parts)
+    factors: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def leader(self, coordinate: str) -> tuple[str, tuple[Function, ...]]:
         """The free coordinate that drives one, and the functions from it, in order of

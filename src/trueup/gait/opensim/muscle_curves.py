@@ -1,4 +1,4 @@
-"""Force curves of OpenSim muscles, and the isometric force of muscle and tendon.
+"""Force curves of OpenSim muscles, and the force of muscle and tendon.
 
 Thelen2003Muscle: D. G. Thelen, "Adjustment of muscle mechanics model parameters to simulate dynamic
 contractions in older adults", J. Biomech. Eng. 125 (2003). Millard2012: M. Millard, T. Uchida,
@@ -34,8 +34,13 @@ class MuscleCurves(Protocol):
         """Force of the tendon at its length."""
         ...
 
-    def velocity(self, velocity: np.ndarray) -> np.ndarray:
-        """Factor of the active force at a velocity of the fibers, fully activated."""
+    def velocity(self, velocity: np.ndarray, activation: float | np.ndarray = 1.0) -> np.ndarray:
+        """Factor of the active force at a velocity of the fibers."""
+        ...
+
+    @property
+    def damping(self) -> float:
+        """Force of the damping of the fibers at their largest speed."""
         ...
 
 
@@ -49,6 +54,8 @@ class ThelenCurves:
     KshapePassive: float = 5.0
     Af: float = 0.25
     Flen: float = 1.4
+
+    damping = 0.0
 
     def active(self, length: np.ndarray) -> np.ndarray:
         """Active force at a length of the fibers (equation 4)."""
@@ -73,12 +80,12 @@ class ThelenCurves:
         curved = 0.33 * np.expm1(shape * np.minimum(strain, toe) / toe) / np.expm1(shape)
         return curved + 1.712 / self.FmaxTendonStrain * np.maximum(strain - toe, 0.0)
 
-    def velocity(self, velocity: np.ndarray) -> np.ndarray:
+    def velocity(self, velocity: np.ndarray, activation: float | np.ndarray = 1.0) -> np.ndarray:
         """Factor of the active force (equations 6 and 7, solved for the force)."""
         # Hill hyperbolas: slopes at rest are 1 + 1/Af in shortening and, by the factor 2 of
         # equation 7, twice that in lengthening; zero force above the largest shortening speed
-        # velocities are relative to the largest one, at full activation
-        v = np.clip(velocity, -1.0, None)
+        # velocities are relative to the largest one, which grows with activation (equation 6)
+        v = np.clip(velocity / (0.25 + 0.75 * activation), -1.0, None)
         shortening = (1.0 + v) / (1.0 - np.minimum(v, 0.0) / self.Af)
         slope, beyond = 2.0 + 2.0 / self.Af, self.Flen - 1.0
         stretched = np.maximum(v, 0.0)
@@ -188,11 +195,11 @@ class MillardCurves:
 
     Attributes:
       properties: curve -> property -> value, where it differs from the default of OpenSim.
-      damped: whether the fibers have damping, the default.
+      damping: force of the damping of the fibers at their largest speed.
     """
 
     properties: dict[str, dict[str, float]] = field(default_factory=dict)
-    damped: bool = True
+    damping: float = 0.1
 
     PROPERTIES = _DEFAULTS
 
@@ -209,7 +216,7 @@ class MillardCurves:
         """Properties of a curve, with defaults for missing ones."""
         given = self.properties.get(curve, {})
         found = _DEFAULTS[curve] | given
-        if curve == "ActiveForceLengthCurve" and self.damped:
+        if curve == "ActiveForceLengthCurve" and self.damping > 0.0:
             # with fiber damping OpenSim uses no minimum active force
             found["minimum_value"] = 0.0
         strain = found.get("strain_at_one_norm_force", 1.0)
@@ -231,8 +238,8 @@ class MillardCurves:
         """Force of the tendon at its length."""
         return self._tendon(length)  # type: ignore[attr-defined]
 
-    def velocity(self, velocity: np.ndarray) -> np.ndarray:
-        """Factor of the active force at a velocity of the fibers."""
+    def velocity(self, velocity: np.ndarray, activation: float | np.ndarray = 1.0) -> np.ndarray:
+        """Factor of the active force at a velocity of the fibers, whatever the activation."""
         return self._velocity(velocity)  # type: ignore[attr-defined]
 
 
@@ -318,53 +325,59 @@ class _TwoCurves:
         return np.where(np.asarray(x) <= 0.0, self.below(x), self.above(x))
 
 
-def isometric_force(
+def muscle_force(
     curves: MuscleCurves,
     length: np.ndarray,
-    activation: float,
+    activation: float | np.ndarray,
+    rate: float | np.ndarray = 0.0,
     *,
     fiber: float,
     tendon: float,
     pennation: float,
     rigid: bool,
+    speed: float = 10.0,
 ) -> np.ndarray:
-    """Force of muscle and tendon at rest, relative to the largest isometric force ``(n,)``.
+    """Force of muscle and tendon, relative to the largest isometric force ``(...)``.
 
-    The fibers have constant thickness, and their force along the tendon equals that of the tendon:
-    the root is found by bisection, between fibers of a hundredth of their optimal length and a
-    slack tendon. A path too short for both is slack.
+    The fibers have constant thickness, and their force along the tendon equals that of the tendon,
+    whose length does not change: the root is found by bisection, between fibers of a hundredth of
+    their optimal length and a slack tendon. A path too short for both is slack.
 
     Args:
       curves: curves.
-      length: lengths of muscle and tendon ``(n,)`` [m].
-      activation: activation [0, 1].
+      length: lengths of muscle and tendon ``(...)`` [m].
+      activation: activation ``(...)`` [0, 1].
+      rate: rate of the length ``(...)``, lengthening positive [m/s].
       fiber: optimal length of the fibers [m].
       tendon: slack length of the tendon [m].
       pennation: angle at the optimal length [rad].
       rigid: whether the tendon is rigid.
+      speed: largest shortening speed [optimal lengths/s].
     """
-    # Millard et al. 2013, at rest: constant thickness (parallelogram), so that the height of the
-    # fibers across the tendon is that at the optimal length
+    # Millard et al. 2013: constant thickness (parallelogram), so that the height of the fibers
+    # across the tendon is that at the optimal length, and the rate of the fibers is that along the
+    # tendon times the cosine of their angle
     width = fiber * np.sin(pennation)
     least = 0.01 * fiber
+    length, activation, rate = np.broadcast_arrays(length, activation, rate)
 
     def pull(along: np.ndarray) -> np.ndarray:
         """Force of the fibers along the tendon at their length along it."""
         whole = np.hypot(along, width)
-        normal = whole / fiber
-        force = activation * curves.active(normal) + curves.passive(normal)
-        return force * along / whole
+        normal, cosine = whole / fiber, along / whole
+        velocity = rate * cosine / (speed * fiber)
+        active = activation * curves.active(normal) * curves.velocity(velocity, activation)
+        return (active + curves.passive(normal) + curves.damping * velocity) * cosine
 
     slack = length - tendon <= least
     high = np.maximum(length - tendon, least)
     if rigid:
-        return np.where(slack, 0.0, pull(high))
+        return np.where(slack, 0.0, np.maximum(pull(high), 0.0))
     low = np.full_like(high, least)
     # bisection for the equilibrium of fiber and tendon: fibers that pull more than the tendon are
-    # too
-    # long; 50 steps reach double precision
+    # too long; 50 steps reach double precision
     for _ in range(50):
         middle = 0.5 * (low + high)
         long = pull(middle) > curves.tendon((length - middle) / tendon)
         low, high = np.where(long, low, middle), np.where(long, middle, high)
-    return np.where(slack, 0.0, pull(0.5 * (low + high)))
+    return np.where(slack, 0.0, np.maximum(pull(0.5 * (low + high)), 0.0))

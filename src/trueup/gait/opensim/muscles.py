@@ -30,6 +30,10 @@ from trueup.gait.opensim.xml import flag, named, number, numbers, objects, refer
 THELEN = ("Thelen2003Muscle", "Thelen2003Muscle_Deprecated", "Schutte1993Muscle_Deprecated")
 MILLARD = ("Millard2012EquilibriumMuscle", "Millard2012AccelerationMuscle")
 RIGID = "RigidTendonMuscle"
+MUSCLES = (*THELEN, *MILLARD, RIGID)
+
+THELEN_TIMES, MILLARD_TIMES = (0.015, 0.05), (0.01, 0.04)
+"""Time constants of activation and deactivation in OpenSim, where a file has none [s]."""
 
 SIDES = {"x": 0, "y": 1, "z": 2}
 
@@ -92,7 +96,7 @@ def read_muscles(
     surfaces: dict[str, Surface],
     refuse: Refuse,
 ) -> tuple[Muscle, ...]:
-    """Muscles in the order of the file; other forces are refused.
+    """Muscles in the order of the file.
 
     Raises:
       GaitError: invalid numbers or names.
@@ -102,8 +106,7 @@ def read_muscles(
         name, kind = named(element), element.tag
         if not flag(element, "appliesForce", True) or flag(element, "isDisabled"):
             continue
-        if kind not in (*THELEN, *MILLARD, RIGID):
-            refuse(name, f"a force of the kind {kind}")
+        if kind not in MUSCLES:
             continue
         if name in (muscle.name for muscle in muscles):
             raise GaitError(f"two muscles have the same name {name!r}")
@@ -155,6 +158,7 @@ def _muscle(
     for key, value in sizes.items():
         if not value > 0.0:
             raise GaitError(f"the {key} of the muscle {name!r} is {value:g}; it must be positive")
+    activation, deactivation = THELEN_TIMES if element.tag in THELEN else MILLARD_TIMES
     pennation = number(element, "pennation_angle_at_optimal", number(element, "pennation_angle", 0))
     if not 0.0 <= pennation < 1.5:
         raise GaitError(f"the pennation angle of {name!r} is {pennation:g} rad; expected 0 to 1.5")
@@ -165,8 +169,8 @@ def _muscle(
         pennation=pennation,
         speed=number(element, "max_contraction_velocity", 10.0),
         times=(
-            number(element, "activation_time_constant", 0.01),
-            number(element, "deactivation_time_constant", 0.04),
+            number(element, "activation_time_constant", activation),
+            number(element, "deactivation_time_constant", deactivation),
         ),
         curves=_curves(element),
         rigid=element.tag == RIGID or flag(element, "ignore_tendon_compliance"),
@@ -193,7 +197,7 @@ def _curves(element: Element) -> MuscleCurves:
                 key: number(found, key) for key in known if text_of(found, key) is not None
             }
             _check_curve(curve, known | properties[curve], named(element))
-    return MillardCurves(properties, damped=number(element, "fiber_damping", 0.1) > 0.0)
+    return MillardCurves(properties, damping=number(element, "fiber_damping", 0.1))
 
 
 def _check_curve(curve: str, values: dict[str, float], muscle: str) -> None:

@@ -33,7 +33,7 @@ def read_back(text: str, built: Skeleton, model: OsimModel) -> WrittenModel:
       ModelError: MuJoCo rejects the text, or the model diverges.
     """
     try:
-        compiled = mujoco.MjModel.from_xml_string(text)
+        compiled = mujoco.MjModel.from_xml_string(text, dict(built.spec.assets))
     except ValueError as error:
         raise ModelError(refusal_of(error)) from error
     written = WrittenModel(compiled, {name: built.sense(name) for name in model.free})

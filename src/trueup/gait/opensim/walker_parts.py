@@ -65,11 +65,15 @@ def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
         _toe_joint(built, model, letter)
         for name, sphere in numbers["feet"].items():
             body = built.bodies[f"{sphere['body']}_{letter}"]
-            place, site = np.array(sphere["center"]), f"{letter}_{name}_btm"
-            add_sole(body, f"{name}_{letter}", place, sphere["radius"], numbers["friction"], site)
+            factor = model.factors.get(body.name, np.ones(3))
+            place, site = factor * sphere["center"], f"{letter}_{name}_btm"
+            radius = float(factor.mean()) * sphere["radius"]
+            add_sole(body, f"{name}_{letter}", place, radius, numbers["friction"], site)
         for name, box in numbers["touch"].items():
             body = built.bodies[f"{box['body']}_{letter}"]
-            add_touch(spec, body, f"{letter}_{name}", np.array(box["center"]), box["half"])
+            factor = model.factors.get(body.name, np.ones(3))
+            half = (factor * box["half"]).tolist()
+            add_touch(spec, body, f"{letter}_{name}", factor * box["center"], half)
         for name in LIMITED:
             _limit(built, model, f"{JOINTS[name]}_{letter}")
             kind, of = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC, mujoco.mjtObj.mjOBJ_JOINT

@@ -1,25 +1,17 @@
 """Videos of walks."""
 
-import copy
-import tempfile
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from trueup._writing import write_bytes
-from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
 from trueup.gait.report.annotations import Annotations
+from trueup.gait.report.film import check_film, lit, rows_of_frames, write_film
 from trueup.gait.walk.series import WalkSeries
 
 BELOW_HIPS = 0.1
 """Distance of the target of the camera below the hips [m]."""
-
-_LARGEST = 1000.0
-"""Largest frame rate [Hz], pace and distance [m] of a video."""
-SHADOW_SIZE = 1024
-"""Resolution of shadows; a larger one dominates the time of software rendering."""
 
 
 def write_walk_video(
@@ -54,25 +46,12 @@ def write_walk_video(
       ReportError: neither EGL nor OSMesa is available for rendering.
     """
     path = Path(path)
-    if path.suffix.lower() != ".mp4":
-        raise GaitError(f"videos are written as MP4; expected the suffix .mp4, found {path.name!r}")
-    numbers = {"framerate": framerate, "pace": pace, "distance": distance}
-    wrong = [name for name, value in numbers.items() if not 0 < value <= _LARGEST]
-    if wrong or min(width, height) < 16:
-        raise GaitError(
-            "a video requires a frame rate, a pace and a distance above 0 and up to "
-            f"{_LARGEST:g}, and at least 16 pixels; found {numbers}, {width} x {height}"
-        )
-    try:
-        import imageio.v2 as imageio
-        import imageio_ffmpeg  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("a video", "video", "imageio[ffmpeg]") from error
+    check_film(path, width, height, framerate=framerate, pace=pace, distance=distance)
     from trueup.simulation.models.rendering import render_states
 
-    rows = _rows(series, framerate, pace)
+    rows = rows_of_frames(series.time, framerate / pace)
     lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)
-    model = _lit(walker.model)
+    model = lit(walker.model)
     marks = Annotations(walker, model, series, rows, lookat)
     frames = render_states(
         model,
@@ -84,22 +63,7 @@ def write_walk_video(
         prepare=marks.prepare,
         decorate=marks.decorate,
     )
-    first = next(frames)  # fails before any file is written if rendering is not possible
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
-        whole = Path(folder) / path.name
-        with imageio.get_writer(whole, fps=framerate, quality=7, macro_block_size=2) as writer:
-            writer.append_data(first)  # pyright: ignore[reportAttributeAccessIssue]
-            for frame in frames:
-                writer.append_data(frame)  # pyright: ignore[reportAttributeAccessIssue]
-        write_bytes(path, whole.read_bytes())
-    return path
-
-
-def _rows(series: WalkSeries, framerate: int, pace: float) -> np.ndarray:
-    """Indices of the frames of the walk in the video."""
-    times = np.arange(series.time[0], series.time[-1] + 1e-9, pace / framerate)
-    return np.clip(np.searchsorted(series.time, times - 1e-9), 0, len(series.time) - 1)
+    return write_film(path, frames, framerate)
 
 
 def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
@@ -109,15 +73,6 @@ def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
     smooth = places.copy()
     smooth[:, 2] = np.convolve(places[:, 2], window, "same") / count - BELOW_HIPS
     return smooth
-
-
-def _lit(model: mujoco.MjModel) -> mujoco.MjModel:
-    """The model with low-resolution shadows, and with lights if it has none."""
-    model = copy.copy(model)
-    model.vis.quality.shadowsize = min(model.vis.quality.shadowsize, SHADOW_SIZE)
-    if not model.ntex:
-        model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.6
-    return model
 
 
 def _full_physics(model: mujoco.MjModel, states: np.ndarray) -> np.ndarray:

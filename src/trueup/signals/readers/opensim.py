@@ -61,7 +61,8 @@ def read_opensim(path: Path) -> Contents:
         )
     degrees = header.get("indegrees", "no") in _YES
     units = {name: unit for name in names if degrees and (unit := _unit(name))}
-    return Contents((Table(columns, units=units),), {"inDegrees": "yes" if degrees else "no"})
+    stated_unit = {"inDegrees": "yes" if degrees else "no"} if "indegrees" in header else {}
+    return Contents((Table(columns, units=units),), stated_unit)
 
 
 def _unit(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Forces of converted muscles, compared with those of OpenSim."""

@@ -1,0 +1,1 @@
+"""Further parts of an OpenSim model: markers, motors, springs and meshes."""

@@ -1,0 +1,1 @@
+"""Scaling of OpenSim models to a person."""

@@ -1,0 +1,1 @@
+"""Replay of recorded motions on a model: muscle lengths and moment arms over time."""
