@@ -41,8 +41,9 @@ def sample_posterior(
 ) -> PosteriorSamples:
     """Sample the posterior of a fit until it converges, or the time is over.
 
-    The noise is that of the intervals, its size unknown. The noise of measured initial states and the
-    effect of the time step are added to the samples. A state in the run directory is continued; it is removed at the end.
+    The noise is that of the intervals, its size unknown. The noise of measured initial states and
+    the effect of the time step are added to the samples. A state in the run directory is continued;
+    it is removed at the end.
 
     Args:
       problem: problem of the training data.
