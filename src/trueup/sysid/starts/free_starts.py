@@ -31,6 +31,9 @@ from trueup.sysid.fit.start_noise import MeasuredStarts, measured_starts
 
 _FAR = 4.0
 """Error of a start in standard deviations of its noise above which starts become unknowns."""
+_ELSEWHERE = 5.0
+"""Distance of a fitted start from its first sample, in standard deviations of the noise of that,
+above which the model is wrong and not the start. A coarse time step moves a start by four."""
 _NOTICEABLE = 0.2
 """Change of a parameter by the errors of the starts, in standard errors, above which they do."""
 
@@ -104,7 +107,7 @@ def _agrees(parameters: ParameterDict, names: Sequence[str], x: np.ndarray) -> b
         prior = parameters[name].prior if name in starts else None
         if prior is not None:
             ((mean, sd),) = prior.elements(1)
-            if abs(value - mean) > _FAR * sd:
+            if abs(value - mean) > _ELSEWHERE * sd:
                 return False
     return True
 
