@@ -61,8 +61,10 @@ def read_opensim(path: Path) -> Contents:
         )
     degrees = header.get("indegrees", "no") in _YES
     units = {name: unit for name in names if degrees and (unit := _unit(name))}
-    stated_unit = {"inDegrees": "yes" if degrees else "no"} if "indegrees" in header else {}
-    return Contents((Table(columns, units=units),), stated_unit)
+    metadata: dict[str, object] = {}
+    if "indegrees" in header:
+        metadata["inDegrees"] = "yes" if degrees else "no"
+    return Contents((Table(columns, units=units),), metadata)
 
 
 def _unit(name: str) -> str:

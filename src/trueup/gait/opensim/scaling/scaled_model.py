@@ -201,13 +201,13 @@ def _scaled_surface(surface: Surface, factors: np.ndarray) -> Surface:
     pose = surface.pose.copy()
     pose[:3, 3] *= factors
     along = _along_axes(surface.pose, factors)
-    # a round surface stays round: the mean of its factors across the axis, or of all three
-    if surface.kind == "cylinder":
-        radii = surface.radii * 0.5 * (along[0] + along[1])
+    # a round surface stays round: the mean of all factors, or of those across the axis
+    if surface.kind == "ellipsoid":
+        radii = surface.radii * along
     elif surface.kind == "sphere":
         radii = surface.radii * along.mean()
     else:
-        radii = surface.radii * along
+        radii = surface.radii * 0.5 * (along[0] + along[1])
     return replace(surface, pose=pose, radii=radii, length=surface.length * float(along[2]))
 
 
