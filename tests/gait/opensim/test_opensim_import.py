@@ -147,8 +147,8 @@ def test_points_that_come_and_go_and_ellipsoids_are_near_and_named(leg):
     assert muscle(leg, "both").length_error < 2e-3
     assert muscle(leg, "ellipsoid").length_error < 2e-3
     said = {one.part: one.words for one in leg.remarks if one.kind == "approximated"}
-    assert said["coming"].startswith("v: a fitted")
-    assert said["ellipsoid"].startswith("ellipsoid ellipsoid: a fitted")
+    assert said["coming"].startswith("v: 1 fitted point moving with knee, length within ")
+    assert said["ellipsoid"].startswith("ellipsoid ellipsoid: 1 fitted point")
     assert not {"straight", "cylinder", "sphere", "moving"} & set(said)
 
 

@@ -68,10 +68,12 @@ class ImportGait:
 
     def _model(self, output: Output) -> int:
         from trueup.gait.opensim.conversion import check_target, import_opensim
+        from trueup.runs.loop.progress import Progress
 
         folder = Path(self.file.stem) if self.output is None else self.output
         check_target(folder, overwrite=self.overwrite)
-        found = import_opensim(self.file, partial=self.partial)
+        with Progress(not output.json) as progress:
+            found = import_opensim(self.file, partial=self.partial, show=progress.update)
         files = found.save(folder, overwrite=self.overwrite)
         output.result({**found.to_dict(), "files": {key: str(path) for key, path in files.items()}})
         rows = [
@@ -92,6 +94,11 @@ class ImportGait:
         ]
         output.table(
             columns, rows, "Largest errors compared with the geometry and curves of the file:"
+        )
+        pairs, within = found.pairs()
+        output.text(
+            f"Moment arms of {within} of {pairs} pairs of muscle and coordinate are within 3 mm or "
+            "10 % RMS."
         )
         output.table(
             ["", "part", "conversion"],
