@@ -151,7 +151,8 @@ class _Section:
             return replace(best, remarks=self._remarks("straight", lengths))
         least, words = self.samples.misfit(lengths), "straight"
         for found, said, length in self._candidates(wrapped):
-            misfit = self.samples.misfit(length)
+            same = np.abs(length - self.samples.lengths).max() < SAME
+            misfit = 0.0 if same else self.samples.misfit(length)
             if misfit < least:
                 best, least, words, lengths = found, misfit, said, length
             if least <= ENOUGH:
