@@ -166,12 +166,13 @@ class _Section:
         if wrapped and len(surfaces) == 1 and not special and surfaces[0].kind in EXACT:
             yield self._wrapped(surfaces[0], "")
         yield from self._chains()
-        if wrapped and surfaces and not special and len({one.body for one in surfaces}) == 1:
-            guesses = [
-                guess
-                for one in surfaces
-                for guess in ([one] if one.kind in EXACT else ellipsoid_guesses(one))
-            ]
+        guesses = [
+            guess
+            for one in surfaces
+            if one.kind != "torus"
+            for guess in ([one] if one.kind in EXACT else ellipsoid_guesses(one))
+        ]
+        if wrapped and guesses and not special and len({one.body for one in surfaces}) == 1:
             fitted = fit_surface(guesses, *self._seen_from(surfaces[0].body), self.samples.lengths)
             name = f"{self.muscle.name}-{self.first + 1}-wrap"
             yield self._wrapped(replace(fitted, name=name), f"a fitted {fitted.kind}")
