@@ -10,13 +10,13 @@ import pytest
 from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim
 from trueup.gait.opensim import conversion
 from trueup.gait.opensim.file import read_osim
-from trueup.gait.opensim.mirrored_routes import plan_routes
 from trueup.gait.opensim.model import Surface
-from trueup.gait.opensim.muscle_routes import Route
 from trueup.gait.opensim.paths import route, steady_poses
 from trueup.gait.opensim.pose_samples import pose_samples
-from trueup.gait.opensim.surface_fit import best_side
-from trueup.gait.opensim.tendon_wrap import tendon_length
+from trueup.gait.opensim.routes.mirrored import plan_routes
+from trueup.gait.opensim.routes.plan import Route
+from trueup.gait.opensim.routes.surface_fit import best_side
+from trueup.gait.opensim.routes.tendon_wrap import tendon_length
 from trueup.gait.opensim.wrapping import wrap
 
 A, B = osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")

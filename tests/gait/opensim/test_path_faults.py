@@ -17,8 +17,8 @@ from trueup.gait.opensim.model import Surface
 from trueup.gait.opensim.path_faults import find_faults
 from trueup.gait.opensim.paths import moment_arm, route
 from trueup.gait.opensim.pose_samples import FINE
-from trueup.gait.opensim.surface_fit import fit_surface
-from trueup.gait.opensim.tendon_wrap import tendon_length
+from trueup.gait.opensim.routes.surface_fit import fit_surface
+from trueup.gait.opensim.routes.tendon_wrap import tendon_length
 
 A, B = osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")
 SURFACES = "".join(

@@ -16,16 +16,16 @@ from trueup.gait.models.anatomy import ANATOMY, Anatomy
 from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare, rms
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.import_page import import_page
-from trueup.gait.opensim.mirrored_routes import plan_routes
 from trueup.gait.opensim.mjcf_joints import Skeleton, build_skeleton
 from trueup.gait.opensim.mjcf_muscles import add_muscle
 from trueup.gait.opensim.model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
-from trueup.gait.opensim.muscle_routes import Route, plan_route
 from trueup.gait.opensim.path_faults import Fault, find_faults, fits_arms
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.read_back import read_back, refusal_of
+from trueup.gait.opensim.routes.mirrored import plan_routes
+from trueup.gait.opensim.routes.plan import Route, plan_route
 from trueup.gait.opensim.tolerances import WITHIN
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
 from trueup.runs.store import atomic

@@ -15,10 +15,10 @@ from trueup.gait.opensim.mjcf_joints import (
     set_least_inertia,
 )
 from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, Surface
-from trueup.gait.opensim.moving_points import line_of
 from trueup.gait.opensim.muscle_fit import MuscleFit
-from trueup.gait.opensim.muscle_routes import Route
 from trueup.gait.opensim.rotations import quaternion
+from trueup.gait.opensim.routes.moving_points import line_of
+from trueup.gait.opensim.routes.plan import Route
 
 MUSCLE_RANGE = (0.5, 1.5)
 """Fiber lengths at the ends of the length range [optimal lengths]."""

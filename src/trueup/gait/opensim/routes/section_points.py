@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.gait.opensim.model import Muscle, OsimModel
-from trueup.gait.opensim.moving_points import Moving
 from trueup.gait.opensim.paths import point_active, point_places
 from trueup.gait.opensim.rotations import inverse, moved
-from trueup.gait.opensim.section_samples import SectionSamples
+from trueup.gait.opensim.routes.moving_points import Moving
+from trueup.gait.opensim.routes.section_samples import SectionSamples
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from trueup.gait.opensim.functions import Polynomial
 from trueup.gait.opensim.mjcf_joints import motion_of
 from trueup.gait.opensim.model import OsimModel, PathPoint
 from trueup.gait.opensim.pose_samples import coordinate_range
-from trueup.gait.opensim.section_samples import STEP, SectionSamples
+from trueup.gait.opensim.routes.section_samples import STEP, SectionSamples
 from trueup.gait.opensim.tolerances import ENOUGH, LENGTH
 
 DEGREE = 4
@@ -208,8 +208,15 @@ class _Chain:
 
     def fitted(self) -> np.ndarray:
         """Unknowns of the best chain."""
-        options = {"method": "lm", "ftol": 1e-3, "xtol": 1e-4, "max_nfev": 60}
-        return least_squares(self._errors, self.start, jac=self._slopes, **options).x
+        return least_squares(
+            self._errors,
+            self.start,
+            jac=self._slopes,  # type: ignore[arg-type]
+            method="lm",
+            ftol=1e-3,
+            xtol=1e-4,
+            max_nfev=60,
+        ).x
 
     def split(self, x: np.ndarray) -> list[np.ndarray]:
         """The unknowns of each point."""

@@ -7,7 +7,7 @@ from scipy.optimize import least_squares
 
 from trueup.gait.opensim.model import Surface
 from trueup.gait.opensim.rotations import inverse, moved, pose
-from trueup.gait.opensim.tendon_wrap import tendon_length
+from trueup.gait.opensim.routes.tendon_wrap import tendon_length
 
 LEAST_RADIUS = 1e-4
 """Smallest radius of a fitted surface [m]: MuJoCo rejects zero, the limit of a fit where the

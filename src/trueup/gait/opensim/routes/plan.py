@@ -8,14 +8,14 @@ import numpy as np
 
 from trueup.gait.opensim.kinematics import all_values
 from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, PathWrap, Remark, Surface
-from trueup.gait.opensim.moving_points import chain_length, fit_moving, written_point
 from trueup.gait.opensim.paths import OWN_JUMP, own_jumps, point_active
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 from trueup.gait.opensim.rotations import inverse, moved
-from trueup.gait.opensim.section_points import SectionPoints
-from trueup.gait.opensim.section_samples import SectionSamples, section_samples
-from trueup.gait.opensim.surface_fit import best_side, ellipsoid_guesses, fit_surface
-from trueup.gait.opensim.tendon_wrap import tendon_length
+from trueup.gait.opensim.routes.moving_points import chain_length, fit_moving, written_point
+from trueup.gait.opensim.routes.section_points import SectionPoints
+from trueup.gait.opensim.routes.section_samples import SectionSamples, section_samples
+from trueup.gait.opensim.routes.surface_fit import best_side, ellipsoid_guesses, fit_surface
+from trueup.gait.opensim.routes.tendon_wrap import tendon_length
 from trueup.gait.opensim.tolerances import ENOUGH
 
 EXACT = ("cylinder", "sphere")
@@ -173,7 +173,8 @@ class _Section:
             for guess in ([one] if one.kind in EXACT else ellipsoid_guesses(one))
         ]
         if wrapped and guesses and not special and len({one.body for one in surfaces}) == 1:
-            fitted = fit_surface(guesses, *self._seen_from(surfaces[0].body), self.samples.lengths)
+            start, end = self._seen_from(surfaces[0].body)
+            fitted = fit_surface(guesses, start, end, self.samples.lengths)
             name = f"{self.muscle.name}-{self.first + 1}-wrap"
             yield self._wrapped(replace(fitted, name=name), f"a fitted {fitted.kind}")
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, Remark, Surface
-from trueup.gait.opensim.muscle_routes import Route, plan_route
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 from trueup.gait.opensim.rotations import pose
+from trueup.gait.opensim.routes.plan import Route, plan_route
 
 SIDES = {"_r": "_l", "_l": "_r"}
 """Suffixes of names of both sides."""
