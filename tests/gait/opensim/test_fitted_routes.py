@@ -7,6 +7,7 @@ import numpy as np
 import osim_files as osim
 import pytest
 
+from trueup.errors import GaitError
 from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim
 from trueup.gait.opensim import conversion
 from trueup.gait.opensim.file import read_osim
@@ -144,6 +145,16 @@ def test_poses_beyond_a_jump_of_the_file_are_not_compared(tmp_path):
     assert found.muscles[0].length_error < 3e-3 and found.pairs() == (1, 1)
     words = [remark.words for remark in found.remarks if remark.part == "m"]
     assert any("in the file jumps by 70 mm" in said and "-103 deg" in said for said in words)
+
+
+def test_steps_of_the_file_are_not_jumps_of_the_written_model(tmp_path):
+    points = [
+        osim.conditional("u", "femur", "0.034 -0.39 0.012", "knee", -2.5, -0.6),
+        osim.conditional("w", "femur", "0.036 -0.405 0.012", "knee", -2.5, -0.9),
+    ]
+    text = osim.leg([osim.muscle("m", [A, *points, B])])
+    with pytest.raises(GaitError, match="m: its length in the file jumps, and is not followed"):
+        import_opensim(osim.written(tmp_path, text))
 
 
 def two_legs(path):
