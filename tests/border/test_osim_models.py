@@ -45,9 +45,13 @@ REFUSED = {
         MODEL.replace("0.01 0.001 0.01", "0.01 -0.5 0.01"),
         ("'forearm'", "negative moment of -0.5 kg m2"),
     ),
-    "a torus": (
+    "a torus without a tube": (
         MODEL.replace("WrapCylinder", "WrapTorus"),
-        ("block: a surface of the kind WrapTorus", "--partial"),
+        ("'block' has no <inner_radius>",),
+    ),
+    "a surface of another kind": (
+        MODEL.replace("WrapCylinder", "WrapMesh"),
+        ("block: a surface of the kind WrapMesh", "--partial"),
     ),
     "a point that follows nothing": (
         MODEL.replace(

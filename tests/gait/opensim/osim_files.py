@@ -68,7 +68,7 @@ def conditional(name, body, place, coordinate, low, high):
     """A point that comes and goes."""
     return f"""<ConditionalPathPoint name="{name}">
     <socket_parent_frame>{path(body)}</socket_parent_frame><location>{place}</location>
-    <socket_coordinate>/jointset/knee/{coordinate}</socket_coordinate>
+    <socket_coordinate>/jointset/{coordinate}/{coordinate}</socket_coordinate>
     <range>{low} {high}</range></ConditionalPathPoint>"""
 
 

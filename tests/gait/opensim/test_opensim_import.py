@@ -156,8 +156,8 @@ def test_points_that_come_and_go_and_ellipsoids_are_near_and_named(leg):
     assert muscle(leg, "both").length_error < 2e-3
     assert muscle(leg, "ellipsoid").length_error < 2e-3
     said = {one.part: one.words for one in leg.remarks if one.kind == "approximated"}
-    assert said["coming"].startswith("v: a fitted")
-    assert said["ellipsoid"].startswith("ellipsoid ellipsoid: a fitted")
+    assert said["coming"].startswith("v: 1 fitted point moving with knee, length within ")
+    assert said["ellipsoid"].startswith("ellipsoid ellipsoid: 1 fitted point")
     assert not {"straight", "cylinder", "sphere", "moving"} & set(said)
 
 
@@ -288,10 +288,10 @@ def test_bodies_of_any_joint_are_where_opensim_has_them(tmp_path):
             assert data.body(name).xmat.reshape(3, 3) == pytest.approx(up @ pose[0, :3, :3])
 
 
-TORUS = osim.surface("WrapTorus", "ring", {"inner_radius": 0.01, "outer_radius": 0.02})
+MESH = osim.surface("WrapMesh", "ring", {"inner_radius": 0.01, "outer_radius": 0.02})
 
 PARTS = {
-    "a torus": (osim.leg([osim.muscle("m", ENDS, ["ring"])], TORUS), "WrapTorus"),
+    "a surface": (osim.leg([osim.muscle("m", ENDS, ["ring"])], MESH), "WrapMesh"),
     "a ligament": (osim.leg([*ENDS[:0], "<Ligament name='acl'/>"]), "acl: a force of the kind"),
     "a joint": (
         pinned([]).replace("PinJoint", "EllipsoidJoint"), "hip: a joint of the kind Ellips"
@@ -335,7 +335,7 @@ def test_the_command_writes_a_folder(tmp_path, capsys, monkeypatch):
 
 
 def test_wrong_input_writes_nothing(tmp_path, capsys, monkeypatch):
-    path = osim.written(tmp_path, PARTS["a torus"][0])
+    path = osim.written(tmp_path, PARTS["a surface"][0])
     monkeypatch.chdir(tmp_path)
     assert main(["gait", "import", str(path)]) == 2
     assert "--partial" in capsys.readouterr().err

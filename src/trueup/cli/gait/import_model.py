@@ -79,18 +79,21 @@ class ImportGait:
     def _model(self, output: Output) -> int:
         from trueup.gait.opensim.conversion import check_target, import_opensim
         from trueup.gait.opensim.forces.section import force_words
+        from trueup.runs.loop.progress import Progress
 
         folder = Path(self.file.stem) if self.output is None else self.output
         check_target(folder, overwrite=self.overwrite)
         height, model_height = _heights(self.height)
-        found = import_opensim(
-            self.file,
-            partial=self.partial,
-            mass=self.mass,
-            height=height,
-            model_height=model_height,
-            scale=self.scale,
-        )
+        with Progress(not output.json) as progress:
+            found = import_opensim(
+                self.file,
+                partial=self.partial,
+                mass=self.mass,
+                height=height,
+                model_height=model_height,
+                scale=self.scale,
+                show=progress.update,
+            )
         files = found.save(folder, overwrite=self.overwrite)
         output.result({**found.to_dict(), "files": {key: str(path) for key, path in files.items()}})
         rows = [
@@ -113,6 +116,11 @@ class ImportGait:
         ]
         output.table(
             columns, rows, "Largest errors compared with the geometry and curves of the file:"
+        )
+        pairs, within = found.pairs()
+        output.text(
+            f"Moment arms of {within} of {pairs} pairs of muscle and coordinate are within 3 mm or "
+            "10 % RMS."
         )
         output.text(*force_words({one.name: one.fit for one in found.muscles}), "")
         output.table(

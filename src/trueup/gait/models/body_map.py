@@ -37,6 +37,9 @@ class Touch(IntEnum):
 SENSED_LIMITS = (Joint.hip, Joint.knee, Joint.ankle)
 """Joints with recorded limit torques, in the order of their axis."""
 
+OPTIONAL = ("FDL", "EDL")
+"""Groups that a model may lack: muscles of the toes, whose reflexes then drive nothing."""
+
 PARTS = np.dtype(
     [
         ("pelvis", np.int64),
@@ -213,6 +216,8 @@ class NamedParts:
         model, anatomy = self.model, self.anatomy
         rows = []
         for k, group in enumerate(groups):
+            if group in OPTIONAL and group not in anatomy.muscles:
+                continue
             if group not in anatomy.muscles:
                 raise GaitError(
                     f"the anatomy {anatomy.name!r} has no muscle group {group!r}; it has "

@@ -9,7 +9,7 @@ import numpy as np
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.opensim.model import Muscle, OsimModel
 from trueup.gait.opensim.muscle_fit import MuscleFit
-from trueup.gait.opensim.paths import moment_arm, route
+from trueup.gait.opensim.paths import moment_arm, route, steady_poses
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 
 
@@ -23,11 +23,14 @@ class MuscleComparison:
       rows: indices of the sampled poses for the comparison of lengths.
       wanted_length: lengths by the geometry of OpenSim ``(rows,)`` [m].
       length: lengths in MuJoCo, likewise.
+      steady: whether the length of the file has no jump between a pose and the default, so that it
+          is compared there ``(rows,)``.
       about: coordinate -> poses for the comparison of moment arms about it: first the lines over
         its range, line by line, then those with all coordinates drawn.
       wanted_arm: coordinate -> moment arms by the geometry of OpenSim in those poses [m; 1 for a
         distance].
       arm: coordinate -> moment arms in MuJoCo, likewise.
+      steady_arm: coordinate -> whether moment arms are compared in those poses.
       fit: parameters of the MuJoCo muscle.
     """
 
@@ -36,9 +39,11 @@ class MuscleComparison:
     rows: np.ndarray
     wanted_length: np.ndarray
     length: np.ndarray
+    steady: np.ndarray
     about: dict[str, np.ndarray]
     wanted_arm: dict[str, np.ndarray]
     arm: dict[str, np.ndarray]
+    steady_arm: dict[str, np.ndarray]
     fit: MuscleFit
 
     @property
@@ -47,18 +52,29 @@ class MuscleComparison:
         return self.muscle.name
 
     @property
+    def length_errors(self) -> np.ndarray:
+        """Errors of the compared lengths [m]."""
+        return np.abs(self.length - self.wanted_length)[self.steady]
+
+    @property
     def length_error(self) -> float:
         """Largest error of the length [m]."""
-        return float(np.abs(self.length - self.wanted_length).max())
+        return float(self.length_errors.max(initial=0.0))
+
+    @property
+    def typical_length_error(self) -> float:
+        """Root mean square of the errors of the length [m]."""
+        return rms(self.length_errors)
 
     def arm_errors(self, coordinate: str) -> np.ndarray:
-        """Errors of the moment arms about a coordinate."""
-        return np.abs(self.arm[coordinate] - self.wanted_arm[coordinate])
+        """Errors of the moment arms about a coordinate; NaN in poses that are not compared."""
+        errors = np.abs(self.arm[coordinate] - self.wanted_arm[coordinate])
+        return np.where(self.steady_arm[coordinate], errors, np.nan)
 
     @property
     def arm_error(self) -> tuple[float, str]:
         """Largest error of a moment arm, and its coordinate; zero without coordinates."""
-        every = [(float(self.arm_errors(name).max()), name) for name in self.coordinates]
+        every = [(float(np.nanmax(self.arm_errors(name))), name) for name in self.coordinates]
         return max(every, default=(0.0, ""))
 
     @property
@@ -66,8 +82,7 @@ class MuscleComparison:
         """Root mean square of the errors of all moment arms."""
         if not self.coordinates:
             return 0.0
-        every = np.concatenate([self.arm_errors(name) for name in self.coordinates])
-        return float(np.sqrt(np.mean(every**2)))
+        return rms(np.concatenate([self.arm_errors(name) for name in self.coordinates]))
 
 
 @dataclass(frozen=True)
@@ -123,6 +138,12 @@ class WrittenModel:
         return rates
 
 
+def rms(errors: np.ndarray) -> float:
+    """Root mean square of the finite errors; zero without any."""
+    known = errors[np.isfinite(errors)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else 0.0
+
+
 def tendon_of(muscle: str) -> str:
     """Name of the tendon of a muscle."""
     return f"{muscle}_tendon"
@@ -155,6 +176,7 @@ def compare(
                 rows,
                 route(model, muscle, samples.at(rows)).length,
                 lengths[rows, tendon],
+                steady_poses(model, muscle, samples.at(rows)),
                 about,
                 {
                     name: moment_arm(model, muscle, name, samples.at(here))
@@ -162,6 +184,10 @@ def compare(
                 },
                 {
                     name: -np.sum(slopes[here, tendon] * rates[name][here], axis=1)
+                    for name, here in about.items()
+                },
+                {
+                    name: steady_poses(model, muscle, samples.at(here))
                     for name, here in about.items()
                 },
                 fits[muscle.name],

@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,21 +16,23 @@ from trueup._writing import write_bytes
 from trueup.errors import GaitError, ModelError, listing
 from trueup.gait.models.anatomy import ANATOMY, Anatomy
 from trueup.gait.models.coordinates import DEFAULT_POSE, state_coordinates
-from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare
+from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare, rms
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.import_page import import_page
 from trueup.gait.opensim.mjcf_joints import Skeleton, build_skeleton
 from trueup.gait.opensim.mjcf_muscles import add_muscle
 from trueup.gait.opensim.model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
-from trueup.gait.opensim.muscle_routes import Route, plan_route
 from trueup.gait.opensim.parts.mesh_files import find_meshes
 from trueup.gait.opensim.parts.writing import add_meshes, add_parts
-from trueup.gait.opensim.path_faults import Fault, find_faults
+from trueup.gait.opensim.path_faults import Fault, find_faults, fits_arms
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.read_back import read_back, refusal_of
+from trueup.gait.opensim.routes.mirrored import plan_routes
+from trueup.gait.opensim.routes.plan import Route, plan_route
 from trueup.gait.opensim.scaling.person import check_person, scaled_to
+from trueup.gait.opensim.tolerances import WITHIN
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
 from trueup.runs.store import atomic
 from trueup.simulation.models.precise_xml import precise_xml
@@ -83,8 +85,15 @@ class OpenSimImport:
             found[key] = {"value": error(muscle), "muscle": muscle.name}
         return found
 
+    def pairs(self) -> tuple[int, int]:
+        """Pairs of a written muscle and a coordinate, and those with moment arms within their
+        tolerance."""
+        every = [(one, name) for one in self.muscles for name in one.coordinates]
+        return len(every), sum(fits_arms(one, self.model, name) for one, name in every)
+
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
+        pairs, within = self.pairs()
         return {
             "model": self.model.name,
             "sha256": self.sha256,
@@ -93,9 +102,14 @@ class OpenSimImport:
             "walker": self.anatomy is not None,
             "walks": self.walks,
             "worst": self.worst(),
+            "pairs": {"of_muscle_and_coordinate": pairs, "within_tolerance": within},
             "muscles": {
                 one.name: {
                     "length_mm": 1e3 * one.length_error,
+                    "length_rms_mm": 1e3 * one.typical_length_error,
+                    "moment_arm_rms_mm": {
+                        name: 1e3 * rms(one.arm_errors(name)) for name in one.coordinates
+                    },
                     "moment_arm_mm": 1e3 * one.arm_error[0],
                     "moment_arm_about": one.arm_error[1],
                     **one.fit.to_dict(),
@@ -179,6 +193,7 @@ def import_opensim(
     height: float | None = None,
     model_height: float | None = None,
     scale: str | Path | None = None,
+    show: Callable[[str, float | None], None] = lambda text, share: None,
 ) -> OpenSimImport:
     """Convert a model of OpenSim, and scale it to a person.
 
@@ -195,6 +210,7 @@ def import_opensim(
       model_height: height of the person of the model [m]; by default estimated from its leg.
       scale: XML file of OpenSim with scale factors of bodies: a ScaleSet, or a setup of the scale
         tool with manual scales, whose mass applies too.
+      show: called with the state, and the share of the paths done.
 
     Raises:
       GaitError: the file cannot be read, or contains parts or muscles that cannot be represented.
@@ -204,7 +220,7 @@ def import_opensim(
     check_person(mass, height, model_height, scale)
     model = scaled_to(read_osim(path), mass, height, model_height, scale)
     samples = pose_samples(model)
-    routes = {muscle.name: plan_route(model, muscle, samples) for muscle in model.muscles}
+    routes = plan_routes(model, samples, show)
     planned = [remark for route_ in routes.values() for remark in route_.remarks]
     refused = [one for one in (*model.remarks, *planned) if one.kind == "refused"]
     if refused and not partial:
@@ -213,25 +229,38 @@ def import_opensim(
             f"{path} has {len(refused)} parts that cannot be represented: {parts}. "
             "Use --partial to omit them"
         )
+    show("forces of the muscles", None)
     fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
     meshes = find_meshes((one.file for one in model.parts.meshes), path.parent)
     try:
         built, anatomy, written = _build(model, routes, fits, meshes)
+        show("comparison with the file", None)
         every = compare(model, written, fits, samples)
         faults = {one.name: find_faults(one, model, written, samples) for one in every}
-        faulty = {name: found for name, found in faults.items() if found}
-        if faulty and not partial:
-            raise GaitError(_refusal(path, faulty, len(every)))
-        unusable = [name for name, found in faulty.items() if any(one.unusable for one in found)]
+        again = [name for name, found in faults.items() if _wraps_wrong(routes[name], found)]
+        if again:
+            routes |= {
+                muscle.name: plan_route(model, muscle, samples, surfaces=False)
+                for muscle in model.muscles
+                if muscle.name in again
+            }
+            built, anatomy, written = _build(model, routes, fits, meshes)
+            every = compare(model, written, fits, samples)
+            faults = {one.name: find_faults(one, model, written, samples) for one in every}
+        if not partial:
+            _check(path, every, faults)
+        unusable = [name for name, found in faults.items() if any(one.unusable for one in found)]
         if unusable:
             kept = tuple(one for one in model.muscles if one.name not in unusable)
             built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits, meshes)
     except ModelError as error:
         raise ModelError(f"the conversion of {path} cannot be simulated: {error}") from error
+    planned = [remark for route_ in routes.values() for remark in route_.remarks]
     remarks = [*model.remarks, *planned, *built.remarks]
-    for name, found in faulty.items():
-        kind = "refused" if name in unusable else "deviates"
-        remarks.append(Remark(kind, name, "; ".join(one.words for one in found)))
+    for name, found in faults.items():
+        if found:
+            kind = "refused" if name in unusable else "deviates"
+            remarks.append(Remark(kind, name, "; ".join(one.words for one in found)))
     if anatomy is None:
         words = (
             f"not a walker, so no anatomy is written: missing {listing(missing_parts(model), 4)}"
@@ -288,11 +317,33 @@ def _state_coordinates(built: Skeleton, model: OsimModel) -> None:
     built.spec.add_key(name=DEFAULT_POSE, qpos=written.positions(default)[0])
 
 
-def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
-    """Error message on the muscles with wrong paths, each with its most severe fault."""
-    words = "; ".join(f"{name}: {found[0].words}" for name, found in faulty.items())
-    return (
-        f"{len(faulty)} of the {count} muscles of {path} deviate in MuJoCo: {words}. Use "
-        "--partial to omit those with a wrong sign, a discontinuous length or an unknown path, "
-        "and to write the others nevertheless"
+def _wraps_wrong(route_: Route, faults: Sequence[Fault]) -> bool:
+    """Whether a surface of a route takes the muscle along a wrong side, or once around."""
+    wraps = any(surface is not None for surface in route_.surfaces)
+    return wraps and any(one.unusable for one in faults)
+
+
+def _check(
+    path: Path, every: Sequence[MuscleComparison], faults: Mapping[str, list[Fault]]
+) -> None:
+    """Raise GaitError where muscles are wrong, or the moment arms of too many deviate."""
+    pairs = sum(len(one.coordinates) for one in every)
+    far = sum(one.kind == "size" for found in faults.values() for one in found)
+    wrong = {
+        name: found
+        for name, found in faults.items()
+        if any(one.unusable or one.kind == "length" for one in found)
+    }
+    if far > (1.0 - WITHIN) * pairs:
+        sizes = {
+            name: [one for one in found if one.kind == "size"] for name, found in faults.items()
+        }
+        wrong |= {name: found for name, found in sizes.items() if found and name not in wrong}
+    if not wrong:
+        return
+    words = "; ".join(f"{name}: {found[0].words}" for name, found in wrong.items())
+    raise GaitError(
+        f"{len(wrong)} of the {len(every)} muscles of {path} deviate in MuJoCo: {words}. Use "
+        "--partial to omit those with a wrong sign or a discontinuous length, and to write the "
+        "others nevertheless"
     )

@@ -10,8 +10,8 @@ from trueup.gait.opensim.comparison import MuscleComparison
 from trueup.gait.opensim.forces.section import forces_section
 from trueup.gait.opensim.model import OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import ACTIVATIONS
-from trueup.gait.opensim.path_faults import ARM, SHARE
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
+from trueup.gait.opensim.tolerances import ARM, SHARE
 
 FAR_LENGTH, FAR_ARM, FAR_FORCE = 5.0, 5.0, 0.15
 """Errors of length [mm], moment arm [mm] and force [strengths] above which a value is

@@ -1,11 +1,14 @@
 """Muscles of an OpenSim model in MuJoCo: points, wrapping surfaces, tendons, actuators."""
 
+from typing import Any
+
 import mujoco
 import numpy as np
 
 from trueup.gait.opensim.comparison import tendon_of
 from trueup.gait.opensim.mjcf_joints import (
     POINT_ARMATURE,
+    Motion,
     Skeleton,
     follow,
     motion_of,
@@ -13,8 +16,9 @@ from trueup.gait.opensim.mjcf_joints import (
 )
 from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, Surface
 from trueup.gait.opensim.muscle_fit import MuscleFit
-from trueup.gait.opensim.muscle_routes import Route
 from trueup.gait.opensim.rotations import quaternion
+from trueup.gait.opensim.routes.moving_points import line_of
+from trueup.gait.opensim.routes.plan import Route
 
 MUSCLE_RANGE = (0.5, 1.5)
 """Fiber lengths at the ends of the length range [optimal lengths]."""
@@ -81,23 +85,34 @@ def _add_point(
     at[:3, 3] = point.place
     for k, motion in motions.items():
         at[k, 3] = 0.0 if motion.coordinate else motion.function(np.zeros(1))[0]
+    line = line_of(point)
+    if line is not None:
+        at[:3, 3] += line.start
     at = built.placed(point.body, at)
     body = built.bodies[point.body].add_body(name=name, pos=at[:3, 3], quat=quaternion(at[:3, :3]))
     set_least_inertia(body)
     body.add_site(name=name, size=size, group=3)
+    if line is not None:
+        moves = motion_of(model, line.coordinate, line.function)
+        _add_slide(built, model, body, f"{name}_along", line.along, moves)
+        return name
     for k, motion in motions.items():
-        if motion.coordinate is None:
-            continue
-        slide = f"{name}_{'xyz'[k]}"
-        body.add_joint(
-            name=slide,
-            type=mujoco.mjtJoint.mjJNT_SLIDE,
-            axis=np.eye(3)[k],
-            armature=POINT_ARMATURE,
-            limited=mujoco.mjtLimited.mjLIMITED_FALSE,
-        )
-        follow(built, model, slide, motion)
+        if motion.coordinate is not None:
+            _add_slide(built, model, body, f"{name}_{'xyz'[k]}", np.eye(3)[k], motion)
     return name
+
+
+def _add_slide(
+    built: Skeleton, model: OsimModel, body: Any, name: str, axis: np.ndarray, motion: Motion
+) -> None:
+    body.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=axis,
+        armature=POINT_ARMATURE,
+        limited=mujoco.mjtLimited.mjLIMITED_FALSE,
+    )
+    follow(built, model, name, motion)
 
 
 def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:

@@ -119,16 +119,17 @@ class Surface:
     Attributes:
       name: name.
       body: body to which it is fixed.
-      kind: cylinder, sphere or ellipsoid.
-      pose: pose ``(4, 4)`` in the body; the axis of a cylinder is z.
-      radii: semi-axes ``(3,)`` [m]; equal for a sphere, the first for a cylinder.
+      kind: cylinder, sphere, ellipsoid or torus.
+      pose: pose ``(4, 4)`` in the body; the axis of a cylinder and of a torus is z.
+      radii: semi-axes ``(3,)`` [m]; equal for a sphere, the first for a cylinder; of a torus, the
+          radius of the ring, then that of the tube, twice.
       length: length of a cylinder [m].
       side: direction ``(3,)`` of the wrapping half; None for either.
     """
 
     name: str
     body: str
-    kind: Literal["cylinder", "sphere", "ellipsoid"]
+    kind: Literal["cylinder", "sphere", "ellipsoid", "torus"]
     pose: np.ndarray
     radii: np.ndarray
     length: float

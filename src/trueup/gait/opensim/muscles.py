@@ -72,6 +72,9 @@ def _surface(element: Element, name: str, body: str) -> Surface | None:
         kind, radii = "sphere", np.full(3, number(element, "radius"))
     elif element.tag == "WrapEllipsoid":
         kind, radii = "ellipsoid", numbers(element, "dimensions", 3)
+    elif element.tag == "WrapTorus":
+        kind, tube = "torus", number(element, "inner_radius")
+        radii = np.array([number(element, "outer_radius"), tube, tube])
     else:
         return None
     if not (radii > 0.0).all():

@@ -10,19 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, tendon_of
+from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, rms, tendon_of
 from trueup.gait.opensim.model import OsimModel
 from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
-
-ARM, ARM_OF_DISTANCE = 0.003, 0.03
-"""Small moment arm, about an angle [m] or along a distance: errors of this size are within the
-variation between specimens, and signs of smaller ones are not meaningful."""
-
-SHARE = 0.1
-"""Tolerance of moment arms relative to the typical one, and of the length relative to the optimal
-fiber length, which changes the active force near its maximum by less than a twentieth. A wrong sign
-counts above the same fraction of the largest moment arm."""
+from trueup.gait.opensim.tolerances import LENGTH, SHARE, small_arm
 
 LOCAL = 2.0
 """Multiple of ``ARM`` and ``SHARE`` tolerated in neighbouring poses of a line, such as at the end
@@ -39,6 +31,10 @@ HAIR = 1e-5
 """Step to a neighbouring pose [rad or m], over which a smooth length changes by less than a tenth
 of a jump."""
 
+FOLLOWED = 0.2
+"""Part of the range of a coordinate beyond a jump of the file that is tolerated: psoas muscles of
+published models jump at extensions that no hip reaches."""
+
 _HALVINGS = 14
 """Number of bisections of the step between two poses in the search for a jump: a smooth change is
 reduced to a ten-thousandth, a jump is not."""
@@ -52,18 +48,18 @@ class Fault:
     """Fault of the path of a muscle.
 
     Attributes:
-      kind: ``sign`` of a moment arm; ``jump`` of the length; ``unknown`` geometry of the file;
-        ``size`` of a moment arm; ``length``.
+      kind: ``sign`` of a moment arm; ``jump`` of the length; ``length``; ``size`` of a moment arm
+        over the poses; ``local`` size in neighbouring poses; ``unknown`` geometry of the file.
       words: description with numbers.
     """
 
-    kind: Literal["sign", "jump", "unknown", "size", "length"]
+    kind: Literal["sign", "jump", "length", "size", "local", "unknown"]
     words: str
 
     @property
     def unusable(self) -> bool:
-        """Whether the muscle is to be omitted: wrong sign, jump, or unknown geometry."""
-        return self.kind in ("sign", "jump", "unknown")
+        """Whether the muscle is to be omitted: wrong sign or jump."""
+        return self.kind in ("sign", "jump")
 
 
 def find_faults(
@@ -82,14 +78,10 @@ def find_faults(
     found = [_sign(one, model, samples, name) for name in one.coordinates]
     found += [_jump(one, model, written, samples, name) for name in one.coordinates]
     found.append(_unsteady(one, model, written, samples))
-    found.append(_against_quadrant(one, model, samples))
+    found += [_length(one), _own_jump(one)]
     found += [_size(one, model, samples, name) for name in one.coordinates]
-    found.append(_length(one))
+    found.append(_against_quadrant(one, model, samples))
     return [fault for fault in found if fault is not None]
-
-
-def _small(model: OsimModel, coordinate: str) -> float:
-    return ARM if model.coordinates[coordinate].turns else ARM_OF_DISTANCE
 
 
 def _shown(model: OsimModel, coordinate: str, arm: float) -> str:
@@ -114,9 +106,10 @@ def _sign(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: s
     """Wrong sign over neighbouring poses of a line, or in many of the drawn poses; single poses
     next to a change of sign are normal for any approximation."""
     arm, wanted = one.arm[name], one.wanted_arm[name]
-    small = _small(model, name)
+    small = small_arm(model, name)
     wrong = (arm * wanted < 0.0) & (np.abs(arm) > small) & (np.abs(wanted) > small)
     wrong &= np.abs(arm - wanted) > SHARE * float(np.abs(wanted).max())
+    wrong &= one.steady_arm[name]
     on_lines = wrong[: LINES * FINE].reshape(LINES, FINE)
     padded = np.pad(on_lines, ((0, 0), (1, 1)), mode="edge")
     stretch = (padded[:, :-2] & padded[:, 1:-1] & padded[:, 2:]).any()
@@ -152,37 +145,67 @@ def _against_quadrant(
     return Fault("unknown", words)
 
 
-def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
+def fits_arms(one: MuscleComparison, model: OsimModel, name: str) -> bool:
+    """Whether the moment arms about a coordinate are within their tolerance, over its range with
+    the others at their default, and over all poses."""
+    return _far_part(one, model, name) is None
+
+
+def _far_part(one: MuscleComparison, model: OsimModel, name: str) -> slice | None:
+    """Poses over which moment arms are not within their tolerance."""
     errors, wanted = one.arm_errors(name), one.wanted_arm[name]
     # around the default pose, where a muscle is used most, and over all poses
     for part in (slice(0, FINE), slice(None)):
-        error, typical = (float(np.sqrt(np.mean(x[part] ** 2))) for x in (errors, wanted))
-        if error > _small(model, name) and error > SHARE * typical:
-            worst = int(np.argmax(errors[part]))
-            words = _arm_difference(one, model, samples, name, worst)
-            return Fault("size", f"{words}; RMS error {_shown(model, name, error)}")
-    lines = errors[: LINES * FINE].reshape(LINES, FINE)
+        if rms(errors[part]) > max(
+            small_arm(model, name),
+            SHARE * rms(np.where(np.isfinite(errors[part]), wanted[part], np.nan)),
+        ):
+            return part
+    return None
+
+
+def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
+    errors, wanted = one.arm_errors(name), one.wanted_arm[name]
+    part = _far_part(one, model, name)
+    if part is not None:
+        worst = int(np.nanargmax(errors[part]))
+        words = _arm_difference(one, model, samples, name, worst)
+        return Fault("size", f"{words}; RMS error {_shown(model, name, rms(errors[part]))}")
+    lines = np.nan_to_num(errors[: LINES * FINE]).reshape(LINES, FINE)
     both = np.minimum(lines[:, 1:], lines[:, :-1])
-    most = LOCAL * max(_small(model, name), SHARE * float(np.abs(wanted).max()))
+    most = LOCAL * max(small_arm(model, name), SHARE * float(np.abs(wanted).max()))
     if both.max() <= most:
         return None
     line, k = np.unravel_index(np.argmax(both), both.shape)
     worst = int(line * FINE + k + (lines[line, k + 1] > lines[line, k]))
     return Fault(
-        "size", f"{_arm_difference(one, model, samples, name, worst)}, and in neighbouring poses"
+        "local", f"{_arm_difference(one, model, samples, name, worst)}, and in neighbouring poses"
     )
 
 
 def _length(one: MuscleComparison) -> Fault | None:
-    error = float(np.sqrt(np.mean((one.length - one.wanted_length) ** 2)))
-    if error <= max(ARM, SHARE * one.muscle.fiber):
+    error = one.typical_length_error
+    if error <= max(LENGTH, SHARE * one.muscle.fiber):
         return None
-    worst = int(np.argmax(np.abs(one.length - one.wanted_length)))
+    worst = int(np.argmax(np.where(one.steady, np.abs(one.length - one.wanted_length), 0.0)))
     return Fault(
         "length",
         f"length {1e3 * one.length[worst]:.3g} mm, expected "
         f"{1e3 * one.wanted_length[worst]:.3g} mm; RMS error {1e3 * error:.2g} mm",
     )
+
+
+def _own_jump(one: MuscleComparison) -> Fault | None:
+    """Jump of the length in the file itself that a continuous path cannot follow over a large part
+    of the range of a coordinate."""
+    for name in one.coordinates:
+        steady = one.steady_arm[name][:FINE]
+        if np.mean(~steady) > FOLLOWED:
+            share = f"{100 * np.mean(~steady):.2g} % of the range of {name}"
+            return Fault(
+                "length", f"its length in the file jumps, and is not followed over {share}"
+            )
+    return None
 
 
 def _jump(
@@ -228,7 +251,7 @@ def _unsteady(
     """Length that differs at a pose next to a sample, such as once around a surface tangent to the
     path; a grid would not detect it."""
     tendon = written.compiled.tendon(tendon_of(one.name)).id
-    errors = np.abs(one.length - one.wanted_length)
+    errors = np.where(one.steady, np.abs(one.length - one.wanted_length), 0.0)
     worst = np.argsort(-errors)[:_SEARCHED]
     worst = worst[errors[worst] > JUMP]
     if not worst.size:
@@ -238,6 +261,8 @@ def _unsteady(
     lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, shifted)]
     own = [route(model, one.muscle, at).length for at in (values, shifted)]
     steps = np.abs((lengths[1] - lengths[0]) - (own[1] - own[0]))
+    # a step of the file alone is not one of the written model
+    steps[np.abs(lengths[1] - lengths[0]) <= JUMP] = 0.0
     if steps.max() <= JUMP:
         return None
     words = f"length jumps by {1e3 * steps.max():.3g} mm between poses {HAIR:g} rad apart"

@@ -11,8 +11,12 @@ from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.model import OsimModel
 from trueup.simulation.engine.warning_capture import captured_warnings
 
-MOMENT = 0.05
-"""Duration of the test simulation [s]; divergence from the default pose is immediate."""
+MOMENT = 1.0
+"""Duration of the test simulation without activation [s]: a body falls by 5 m, and a limb without
+damping turns a few times."""
+
+FASTEST = 1e3
+"""Largest plausible speed of a joint [rad/s or m/s]: a limb that turns 160 times a second."""
 
 _BAD = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -58,16 +62,18 @@ def _simulate(written: WrittenModel, model: OsimModel) -> None:
     data = mujoco.MjData(compiled)
     default = {name: np.array([model.coordinates[name].default]) for name in model.free}
     data.qpos[:] = written.positions(default)[0]
+    worst = None
     with captured_warnings():
         for _ in range(max(1, round(MOMENT / compiled.opt.timestep))):
             mujoco.mj_step(compiled, data)
-            if any(data.warning[int(kind)].number for kind in _BAD):
+            bad = [data.warning[int(kind)] for kind in _BAD]
+            worst = next((one.lastinfo for one in bad if one.number), None)
+            if worst is None and np.abs(data.qvel).max(initial=0.0) > FASTEST:
+                worst = int(np.argmax(np.abs(data.qvel)))
+            if worst is not None:
                 break
-        else:
-            return
-    worst = next(
-        data.warning[int(kind)].lastinfo for kind in _BAD if data.warning[int(kind)].number
-    )
+    if worst is None:
+        return
     body = compiled.body(int(compiled.dof_bodyid[worst])).name
     joints = [compiled.joint(j).name for j in np.flatnonzero(compiled.jnt_dofadr == worst)]
     raise ModelError(

@@ -45,13 +45,17 @@ class TautPaths:
     """A batch of taut paths.
 
     Attributes:
-      length: lengths ``(n,)`` [m].
+      segments: lengths from each point to the next, over the surfaces between ``(n, points - 1)``
+        [m].
       stretch: for each surface the index of the point before it, -1 where the path does not touch
         it ``(n, surfaces)``.
+      contacts: first and last point of the path on each surface ``(n, surfaces, 2, 3)`` [m];
+        arbitrary where the path does not touch it.
     """
 
-    length: np.ndarray
+    segments: np.ndarray
     stretch: np.ndarray
+    contacts: np.ndarray
 
 
 def taut_paths(places: np.ndarray, wraps: list[Wrapping]) -> TautPaths:
@@ -73,7 +77,8 @@ def taut_paths(places: np.ndarray, wraps: list[Wrapping]) -> TautPaths:
         length[rows], rows = new, rows[moving]
         if not rows.size:
             break
-    return TautPaths(length, paths.stretches())
+    contacts = paths.place[:, paths.points :].reshape(count, len(wraps), 2, 3)
+    return TautPaths(paths.segments(), paths.stretches(), contacts)
 
 
 class _Paths:
@@ -136,6 +141,18 @@ class _Paths:
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Lengths of the given paths ``(rows,)`` [m]."""
+        return self._steps(rows).sum(axis=1)
+
+    def segments(self) -> np.ndarray:
+        """Lengths from each point to the next ``(n, points - 1)`` [m]."""
+        steps = self._steps(np.arange(len(self.order)))
+        before = np.where(self.order < self.points, self.order, -1)
+        before = np.maximum.accumulate(before, axis=1)[:, :-1]
+        found = [np.where(before == k, steps, 0.0).sum(axis=1) for k in range(self.points - 1)]
+        return np.stack(found, axis=1)
+
+    def _steps(self, rows: np.ndarray) -> np.ndarray:
+        """Lengths between the nodes of the given paths ``(rows, nodes - 1)`` [m]."""
         order = self.order[rows]
         places = self.place[rows[:, None], np.maximum(order, 0)]
         steps = np.linalg.norm(np.diff(places, axis=1), axis=2)
@@ -143,7 +160,7 @@ class _Paths:
         for k in range(len(self.wraps)):
             row, slot = np.nonzero(order[:, :-1] == self._node(k))
             steps[row, slot] = self.arc[rows[row], k]
-        return steps.sum(axis=1)
+        return steps
 
     def stretches(self) -> np.ndarray:
         """Index of the point before each surface, -1 where a path does not touch it."""

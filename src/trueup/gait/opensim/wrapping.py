@@ -1,9 +1,10 @@
-"""Vectorised shortest paths around cylinders, spheres and ellipsoids, without MuJoCo.
+"""Vectorised shortest paths around cylinders, spheres, ellipsoids and tori, without MuJoCo.
 
 A path from one point to another is pulled taut: straight to the surface, along a geodesic on it,
 and straight to the end. On a cylinder it is a helix, on a sphere a great circle. On an ellipsoid it
-is the shortest of the planar curves through both points, as in OpenSim. A path with an end inside
-the surface is not wrapped.
+is the shortest of the planar curves through both points, as in OpenSim. Through a torus it is that
+around a cylinder in place of the nearest part of the ring, on the side of the hole, as in OpenSim.
+A path with an end inside the surface is not wrapped.
 """
 
 from dataclasses import dataclass, replace
@@ -48,7 +49,9 @@ def wrap(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
       end: ends, likewise.
     """
     straight = np.linalg.norm(end - start, axis=1)
-    around = {"cylinder": _cylinder, "sphere": _sphere, "ellipsoid": _ellipsoid}[surface.kind]
+    around = {
+        "cylinder": _cylinder, "sphere": _sphere, "ellipsoid": _ellipsoid, "torus": _torus,
+    }[surface.kind]  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
         found = around(surface, start, end)
     return replace(found, length=np.where(found.touches, found.length, straight))
@@ -168,6 +171,36 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     first, last = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
     whole = bow.lead_in + bow.arc + bow.lead_out
     return Wrapped(bow.touches & meets, meets, first, last, bow.arc, whole)
+
+
+ALONG = 101
+"""Number of trial positions along a line for its point nearest to the ring of a torus."""
+
+
+def _torus(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
+    ring, tube = float(surface.radii[0]), float(surface.radii[1])
+    along = end - start
+    rows = np.arange(len(start))
+    part, step = np.full(len(start), 0.5), 0.5
+    for _ in range(4):
+        trial = np.clip(part[:, None] + step * np.linspace(-1.0, 1.0, ALONG), 0.0, 1.0)
+        places = start[:, None] + trial[..., None] * along[:, None]
+        far = np.hypot(np.linalg.norm(places[..., :2], axis=2) - ring, places[..., 2])
+        part = trial[rows, np.argmin(far, axis=1)]
+        step *= 2.0 / (ALONG - 1)
+    near = start + part[:, None] * along
+    x = np.zeros_like(start)  # from the ring to the center
+    x[:, :2] = -near[:, :2] / np.maximum(np.linalg.norm(near[:, :2], axis=1, keepdims=True), 1e-12)
+    y = np.broadcast_to((0.0, 0.0, 1.0), x.shape)
+    turned = np.stack([x, y, np.cross(x, y)], axis=1)
+    local = [(turned @ (place + ring * x)[..., None])[..., 0] for place in (start, end)]
+    side = np.array([1.0, 0.0, 0.0])
+    tubular = replace(surface, radii=np.full(3, tube), length=np.inf, side=side)
+    found = _cylinder(tubular, *local)
+    first, last = (
+        np.einsum("nji,nj->ni", turned, place) - ring * x for place in (found.first, found.last)
+    )
+    return replace(found, first=first, last=last)
 
 
 _Rule = tuple[np.ndarray, np.ndarray]

@@ -7,7 +7,7 @@ from scipy.optimize import least_squares
 
 from trueup.gait.opensim.model import Surface
 from trueup.gait.opensim.rotations import inverse, moved, pose
-from trueup.gait.opensim.wrapping import wrap
+from trueup.gait.opensim.routes.tendon_wrap import tendon_length
 
 LEAST_RADIUS = 1e-4
 """Smallest radius of a fitted surface [m]: MuJoCo rejects zero, the limit of a fit where the
@@ -20,7 +20,7 @@ wrapped."""
 
 def fit_surface(
     guesses: list[Surface], start: np.ndarray, end: np.ndarray, lengths: np.ndarray
-) -> tuple[Surface, float]:
+) -> Surface:
     """Fit a cylinder or sphere to the required lengths of paths.
 
     Position and radius are fitted from each initial guess; the axis of a cylinder is fixed.
@@ -30,9 +30,6 @@ def fit_surface(
       start: starts of the paths ``(n, 3)`` in the body [m].
       end: ends, likewise.
       lengths: required lengths ``(n,)`` [m].
-
-    Returns:
-      The surface, and the largest error of the length [m].
     """
     best, least = guesses[0], np.inf
     for guess in guesses:
@@ -48,7 +45,7 @@ def fit_surface(
         def errors(x: np.ndarray, shaped=shaped, moves: int = moves) -> np.ndarray:
             surface = shaped(x)
             ends = [moved(inverse(surface.pose), points) for points in (start, end)]
-            errors = 1e3 * (wrap(surface, *ends).length - lengths)  # [mm]
+            errors = 1e3 * (tendon_length(surface, surface.side, *ends) - lengths)  # [mm]
             away = np.concatenate([np.linalg.norm(points[:, :moves], axis=1) for points in ends])
             inside = np.maximum(float(surface.radii[0]) + CLEARANCE - away, 0.0)
             return np.concatenate([errors, 1e3 * inside])
@@ -60,7 +57,7 @@ def fit_surface(
         worst = float(np.abs(errors(fit.x)).max())
         if worst < least:
             best, least = shaped(fit.x), worst
-    return best, 1e-3 * least
+    return best
 
 
 def ellipsoid_guesses(surface: Surface) -> list[Surface]:
@@ -86,39 +83,37 @@ def ellipsoid_guesses(surface: Surface) -> list[Surface]:
     return guesses
 
 
-def point_guesses(
-    name: str, body: str, place: np.ndarray, start: np.ndarray, end: np.ndarray
-) -> list[Surface]:
-    """Thin cylinders next to a conditional point of paths.
+def best_side(
+    surface: Surface, start: np.ndarray, end: np.ndarray, lengths: np.ndarray
+) -> np.ndarray | None:
+    """Direction of the side site with which MuJoCo takes the path of the required lengths.
+
+    MuJoCo and OpenSim choose the side of a path by different rules; the direction of the quadrant
+    may take a tendon once around.
 
     Args:
-      name: name of the surface.
-      body: body of the point.
-      place: position in the body ``(3,)`` [m].
-      start: starts of the paths ``(n, 3)`` in the body, in poses with the point active.
+      surface: a cylinder or sphere, in a body.
+      start: starts of the paths ``(n, 3)`` in the body [m].
       end: ends, likewise.
+      lengths: required lengths ``(n,)`` [m].
+
+    Returns:
+      Direction ``(3,)`` in the frame of the surface; None where the shorter side is the best.
     """
-    along = end - start
-    part = np.sum((place - start) * along, axis=1) / np.sum(along**2, axis=1)
-    outward = np.mean(place - (start + part[:, None] * along), axis=0)
-    size = np.linalg.norm(outward)
-    direction = np.mean(along, axis=0)
-    if size < 1e-6:
-        outward = np.cross(direction, np.eye(3)[np.argmin(np.abs(direction))])
-        size = np.linalg.norm(outward)
-    x = outward / size
-    z = np.cross(x, direction)
-    z /= np.linalg.norm(z)
-    turned = np.stack([x, np.cross(z, x), z], axis=1)
-    return [
-        Surface(
-            name,
-            body,
-            "cylinder",
-            pose(turned, place - radius * x),
-            np.full(3, radius),
-            np.inf,
-            np.array([1.0, 0.0, 0.0]),
-        )
-        for radius in (0.002, 0.01, 0.03)
-    ]
+    back = inverse(surface.pose)
+    start, end = moved(back, start), moved(back, end)
+    if surface.kind == "cylinder":
+        angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
+        around = np.stack([np.cos(angle), np.sin(angle), np.zeros(72)], axis=1)
+    else:
+        height, angle = np.linspace(-0.99, 0.99, 100), np.pi * (1.0 + np.sqrt(5.0)) * np.arange(100)
+        flat = np.sqrt(1.0 - height**2)
+        around = np.stack([flat * np.cos(angle), flat * np.sin(angle), height], axis=1)
+    best, least = surface.side, np.inf
+    for side in (surface.side, None, *around):
+        error = float(np.abs(tendon_length(surface, side, start, end) - lengths).max())
+        if error < least - 1e-9:
+            best, least = side, error
+        if least < 1e-9:
+            break
+    return best
