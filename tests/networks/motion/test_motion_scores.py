@@ -142,6 +142,9 @@ class Drifting:
     position = torch.zeros(121, 2, dtype=torch.float64)
     speed = torch.tensor([[1.0, 2.0]], dtype=torch.float64).repeat(121, 1)
 
+    def features(self, step, position, speed):
+        return position[:, None]
+
     def after(self, step, position, speed, correction):
         return position + (speed + correction) / 100.0, speed
 
@@ -151,9 +154,6 @@ class Doubling:
 
     def unlimited(self, inputs, state):
         return torch.full((2, 1), 0.0 if state is None else 1.0, dtype=torch.float64), 1
-
-
-Drifting.features = lambda self, step, position, speed: position[:, None]
 
 
 def test_errors_by_horizon_are_those_at_its_end():
