@@ -21,8 +21,8 @@ from mujoco.rollout import rollout
 from scipy.stats import chisquare
 
 from trueup import fitting
-from trueup.fitting.posterior import NoiseLikelihood, PosteriorSampler
-from trueup.fitting.posterior.sampler import reflected
+from trueup.fitting.posterior.likelihood import NoiseLikelihood
+from trueup.fitting.posterior.sampler import PosteriorSampler, reflected
 from trueup.fitting.problem import ResidualGroup
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 from trueup.parameters import Parameter, ParameterDict

@@ -5,8 +5,9 @@ import pytest
 
 from trueup import fitting
 from trueup.errors import FitError
-from trueup.fitting.posterior import NoiseLikelihood, PosteriorSampler
 from trueup.fitting.posterior.convergence import effective_sizes, split_r_hat
+from trueup.fitting.posterior.likelihood import NoiseLikelihood
+from trueup.fitting.posterior.sampler import PosteriorSampler
 from trueup.fitting.problem import ResidualGroup
 from trueup.parameters import Parameter, ParameterDict
 

@@ -14,7 +14,7 @@ from trueup.fitting.judgement.identifiability import Identifiability, analyse
 from trueup.fitting.judgement.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.fitting.posterior import PosteriorSamples
+from trueup.fitting.posterior.samples import PosteriorSamples
 from trueup.fitting.problem import Failures
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, contradiction_ratio

@@ -12,8 +12,9 @@ import numpy as np
 
 from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.fitting import Grade, Reason
-from trueup.fitting.posterior import NoiseLikelihood, PosteriorSampler, PosteriorSamples
-from trueup.fitting.posterior.sampler import reflected
+from trueup.fitting.posterior.likelihood import NoiseLikelihood
+from trueup.fitting.posterior.sampler import PosteriorSampler, reflected
+from trueup.fitting.posterior.samples import PosteriorSamples
 from trueup.fitting.problem import ResidualGroup
 from trueup.runs.store import atomic
 from trueup.sysid.assess.assessment import Assessment

@@ -8,7 +8,7 @@ those of half the step as these are from the fit. One Gauss-Newton step finds th
 residuals of one simulation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ class StepEffect:
     gain: float
     """Reduction of the error with half the time step, if that is significant; else zero."""
 
-    def reasons(self, skipped: Sequence[str] = ()) -> list[Reason]:
+    def reasons(self, skipped: Collection[str] = ()) -> list[Reason]:
         """A reason about a fit that half the time step changes noticeably; empty for none.
 
         Args:

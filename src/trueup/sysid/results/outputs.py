@@ -8,7 +8,7 @@ import numpy as np
 
 from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError
-from trueup.fitting.posterior import PosteriorSamples
+from trueup.fitting.posterior.samples import PosteriorSamples
 from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.runs.store import atomic
