@@ -28,7 +28,7 @@ from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.unseen_ends import UnseenEnds
-from trueup.sysid.fit.window_states import element_labels
+from trueup.sysid.fit.window_states import asked_elements
 from trueup.sysid.torque.problem import TorqueProblem
 
 FORMAT_VERSION = 1
@@ -62,9 +62,8 @@ def summarise(
     step = assessment.time_step
     decided = [] if step is None else step.reasons(estimated_starts(problem.parameters))
     doubtful = [*windows, *decided, *doubts(assessment.signals, graded, torque)]
-    # initial states of windows are nuisance parameters: kept separate
-    labels = element_labels(problem.parameters)
-    is_asked = ["#" not in label for label in labels]
+    # initial states that were not asked for are nuisance parameters: kept separate
+    is_asked = asked_elements(problem.parameters)
     asked = np.flatnonzero(is_asked)
     final = problem.parameters.copy()
     final.update_from_vector(solution.x)

@@ -4,8 +4,8 @@ A machine has no time step. The integrators of MuJoCo have errors of first order
 which a fit gives to inertia and friction: velocity feedback ``D`` that acts a step late is worth an
 inertia ``-D dt / 2``, and one that is evaluated implicitly adds it. Half the time step removes half
 of the error (Richardson 1911), so that the estimates of a machine without steps are as far beyond
-those of half the step as these are from the fit. One Gauss-Newton step finds them from the
-residuals of one simulation.
+those of half the step as these are from the fit. A few Gauss-Newton steps with the Jacobian of the
+fit find them, a simulation each.
 """
 
 from collections.abc import Collection
@@ -28,6 +28,7 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 _DECIDES = 1.0
 """Change of an estimate by half the time step, in half-widths by the noise, that is stated."""
 _SHOWN = 3
+_STEPS = 3  # of a fit with half the time step
 
 
 @dataclass(frozen=True)
@@ -118,34 +119,69 @@ def with_time_step(
     """
     if other is None:
         return estimates, None
-    halved = changed_residual(problem, other, x, residual)
-    if halved is None:
-        return estimates, None
     rows = slice(0, problem.data_rows)
     weights = np.ones(len(residual))
     weights[rows] = loss.weights(residual[rows])[0]
     curvature = gram_matrix(jacobian, weights)
-    inverse = inverse_of(curvature)
-    own, step = (-inverse @ (jacobian.T @ (weights * r)) for r in (residual, halved))
+    pulled = -inverse_of(curvature) @ (jacobian * weights[:, None]).T
+    found = _fit_to_half_step(problem, other, x, residual, jacobian, weights, pulled)
+    if found is None:
+        return estimates, None
+    change, halved = found
+    own = pulled @ residual
     before, after = (
-        block_sums((weights * np.square(r + jacobian @ s))[rows])
-        for r, s in ((residual, own), (halved, step))
+        block_sums((weights * np.square(r + jacobian @ (pulled @ r)))[rows])
+        for r in (residual, halved)
     )
     if is_clearly_worse(after, before, CHANCE):
         return estimates, None
     is_better = is_clearly_worse(before, after, CHANCE)
-    pull = jacobian.T @ (weights * (halved - residual))
+    change = change - own
+    pull = curvature @ change
     space, z = problem.space, problem.space.to_search(x)
     widths = estimates[-1].half_widths
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.nan_to_num(np.abs(step - own) / widths, nan=0.0, posinf=0.0)
+        ratios = np.nan_to_num(np.abs(change) / widths, nan=0.0, posinf=0.0)
     effect = StepEffect(
         float(problem.variants[0].model.opt.timestep),
         tuple(space.names),
         x,
-        np.asarray(space.from_search((z + step - own)[None])[0]),
+        np.asarray(space.from_search((z + change)[None])[0]),
         ratios,
         1.0 - float(np.sqrt(after.sum() / max(before.sum(), 1e-300))) if is_better else 0.0,
     )
     # the whole error is twice this change, the half-width of a standard deviation as large
     return [with_added_spread(e, curvature, np.outer(pull, pull)) for e in estimates], effect
+
+
+def _fit_to_half_step(
+    problem: GrayBoxProblem,
+    other: GrayBoxProblem,
+    x: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    weights: np.ndarray,
+    pulled: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Change of the optimum with half the time step ``(p,)``, and the residuals there ``(m,)``.
+
+    Gauss-Newton steps ``pulled @ residual`` with the Jacobian of the fit, each simulated, as long
+    as they reduce the error: the first one alone is far off in directions that the data hardly
+    determine, such as the friction of a light joint. None if the simulation with half the step
+    fails.
+    """
+    space, z = problem.space, problem.space.to_search(x)
+    further = slice(problem.data_rows, None)
+    there, place = changed_residual(problem, other, x, residual), z
+    if there is None:
+        return None
+    change = pulled @ there  # where no simulation confirms it
+    for _ in range(_STEPS):
+        moved = np.clip(place + pulled @ there, *space.search_bounds)
+        priors = residual.copy()
+        priors[further] += jacobian[further] @ (moved - z)
+        tried = changed_residual(problem, other, space.from_search(moved[None])[0], priors)
+        if tried is None or weights @ np.square(tried) >= weights @ np.square(there):
+            break
+        there, place, change = tried, moved, moved - z
+    return change, there

@@ -47,11 +47,23 @@ def element_groups(parameters: ParameterDict) -> np.ndarray | None:
     return np.array(groups)
 
 
+def is_nuisance(param: Parameter) -> bool:
+    """Whether a parameter is an initial state that the experiment does not ask for.
+
+    These are the states of windows after the first one, and those that the fit added by itself.
+    """
+    return param.of_fit or any("#" in target for target in param.targets)
+
+
+def asked_elements(parameters: ParameterDict) -> np.ndarray:
+    """Free elements that the experiment asks for ``(p,)`` bool."""
+    return np.array([not is_nuisance(p) for p in parameters.free for _ in range(p.size)], bool)
+
+
 def without_window_states(parameters: ParameterDict) -> tuple[ParameterDict, np.ndarray]:
-    """Parameters without states of windows, and the mask of their elements ``(p,)`` bool."""
-    keep = np.array(["#" not in label for label in element_labels(parameters)], bool)
+    """Parameters that the experiment asks for, and the mask of their elements ``(p,)`` bool."""
     kept = ParameterDict()
     for param in parameters.values():
-        if not any("#" in target for target in param.targets):
+        if not is_nuisance(param):
             kept.add(param)
-    return kept, keep
+    return kept, asked_elements(parameters)

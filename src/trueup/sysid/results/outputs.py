@@ -17,7 +17,7 @@ from trueup.simulation.models.precise_xml import precise_xml
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.posterior import POSTERIOR_FILE
 from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.fit.window_states import element_labels
+from trueup.sysid.fit.window_states import asked_elements
 
 SIGNALS_FILE = "signals.npz"
 
@@ -56,9 +56,9 @@ def write_models(
 def write_posterior(
     samples: PosteriorSamples, parameters: ParameterDict, directory: RunDirectory
 ) -> None:
-    """Write samples of the posterior, without the states of windows: ``posterior.npz``."""
+    """Write samples of the posterior, without states that were not asked for: ``posterior.npz``."""
     owners = [p for p in parameters.free for _ in range(p.size)]
-    asked = [i for i, label in enumerate(element_labels(parameters)) if "#" not in label]
+    asked = np.flatnonzero(asked_elements(parameters)).tolist()
     space = parameters.space()
     content = samples.of(asked).archive(
         [space.units[i] if space.units else "" for i in asked],

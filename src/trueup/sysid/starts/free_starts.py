@@ -181,6 +181,7 @@ def _with_starts(
             if element < 0:
                 continue
             param = added[element]
+            param.of_fit = True
             if column is not None and noise[start.sequence][column] > 0:
                 # the first sample is not compared with the simulation, which begins there
                 mean = float(series.data[0, column])
