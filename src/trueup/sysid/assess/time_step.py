@@ -133,7 +133,7 @@ def with_time_step(
         block_sums((weights * np.square(r + jacobian @ (pulled @ r)))[rows])
         for r in (residual, halved)
     )
-    if is_clearly_worse(after, before, CHANCE):
+    if is_clearly_worse(after, before, CHANCE) or _is_unlikely(after, before, estimates[0]):
         return estimates, None
     is_better = is_clearly_worse(before, after, CHANCE)
     change = change - own
@@ -152,6 +152,19 @@ def with_time_step(
     )
     # the whole error is twice this change, the half-width of a standard deviation as large
     return [with_added_spread(e, curvature, np.outer(pull, pull)) for e in estimates], effect
+
+
+def _is_unlikely(after: np.ndarray, before: np.ndarray, estimate: CovarianceEstimate) -> bool:
+    """Whether the likelihood of half the time step is negligible, compared with that of the fit.
+
+    Args:
+      after: squared errors with half the step, in blocks.
+      before: those of the fit.
+      estimate: its covariance, whose inflation is the variance of a residual with its memory.
+    """
+    variance = float(np.median(estimate.variance_inflation))
+    excess = float(after.sum() - before.sum())
+    return variance > 0.0 and excess > 2.0 * variance * np.log(1.0 / CHANCE)
 
 
 def _fit_to_half_step(
