@@ -122,7 +122,7 @@ class Parameter:
         self.scale_rot_inertia = False
         # set by an experiment: the fit moves a bound that it reaches, as nobody chose it
         self.widens = False
-        # set by a fit: an unknown of its own, which the experiment does not ask for
+        # set by a fit that adds an unknown which the experiment does not ask for
         self.of_fit = False
         # a file cannot store a Python function: a parameter read from a file records that it had
         # one

@@ -259,8 +259,8 @@ class _Chain:
                     pull += way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-9)
             columns.append((pull[:, None, :] @ field)[:, 0])
         rates = np.concatenate(columns, axis=1)  # of the lengths (poses, unknowns)
-        beside = rates[samples.count :].reshape(-1, 2, samples.count, rates.shape[1])
-        arms = (beside[:, 1] - beside[:, 0]) / (2.0 * STEP)
+        shifted = rates[samples.count :].reshape(-1, 2, samples.count, rates.shape[1])
+        arms = (shifted[:, 1] - shifted[:, 0]) / (2.0 * STEP)
         tie = TIE * np.eye(rates.shape[1]) / FAR
         return np.concatenate([self._weighted(rates[: samples.count], arms), tie])
 

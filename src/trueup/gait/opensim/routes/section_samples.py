@@ -55,8 +55,8 @@ class SectionSamples:
 
     def arms_of(self, lengths: np.ndarray) -> np.ndarray:
         """Moment arms ``(coordinates, samples)`` from lengths ``(poses,)``."""
-        beside = lengths[self.count :].reshape(len(self.coordinates), 2, self.count)
-        return (beside[:, 1] - beside[:, 0]) / (2.0 * STEP)
+        shifted = lengths[self.count :].reshape(len(self.coordinates), 2, self.count)
+        return (shifted[:, 1] - shifted[:, 0]) / (2.0 * STEP)
 
     def sweep(self, k: int) -> slice:
         """The samples in which only coordinate ``k`` varies."""
