@@ -49,7 +49,7 @@ class PosteriorSamples:
         return np.atleast_2d(np.cov(self.values.T))
 
     def sentence(self) -> str:
-        """How far the sampling came, for a reader."""
+        """Sentence on the convergence, for a reader."""
         worst, fewest = int(np.argmax(self.r_hat)), int(np.argmin(self.effective_sizes))
         reached = (
             f"{self.evaluations} simulated candidates: R-hat at most {self.r_hat[worst]:.3f} "
