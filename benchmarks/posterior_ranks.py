@@ -5,10 +5,11 @@
 
 Truths are drawn from the prior (uniform between the bounds), data are simulated with noise, and the
 posterior is sampled. Where it is right, the rank of the truth among independent samples is uniform:
-the chi-squared test of ten bins has to have p above 0.01. ``ridge``: a product of two factors,
-which bounds each of them only in part. ``arm``: armature, damping and friction of a joint under
-gravity, in MuJoCo. The ranks of the truth in the Gaussian of the linearised fit, cut at the
-bounds, stand next to them. RESULTS takes one JSON object a repeat, and further runs continue.
+the chi-squared test of ten bins has to have p above 0.01. ``ridge``: a product of two factors, of
+which one alone has a small effect too, so that the data bound each of them only in part. ``arm``:
+armature, damping and friction of a joint under gravity, in MuJoCo. The ranks of the truth in the
+Gaussian of the linearised fit, cut at the bounds, stand next to them. RESULTS takes one JSON object
+a repeat, and further runs continue.
 """
 
 import argparse
@@ -37,12 +38,15 @@ ARM_BOUNDS = {"armature": (0.02, 0.2), "damping": (0.0, 1.0), "friction": (0.0, 
 
 
 def ridge(rng):
-    """Truth, and problem of a product of two factors."""
+    """Truth, and problem of a product of two factors, one of which acts alone a little."""
     truth = rng.uniform(0.0, 2.0, 2)
-    wave = np.sin(6.0 * TIMES)
-    y = truth.prod() * wave + 0.3 * rng.normal(size=len(TIMES))
+
+    def signal(X):
+        return X[:, :1] * X[:, 1:] * np.sin(6.0 * TIMES) + 0.05 * X[:, :1] * np.cos(9.0 * TIMES)
+
+    y = signal(truth[None])[0] + 0.3 * rng.normal(size=len(TIMES))
     space = ParameterDict({k: Parameter(k, 1.0, 0.0, 2.0) for k in "ab"}).space()
-    return truth, fitting.Vectorised(lambda X: X[:, :1] * X[:, 1:] * wave - y, space)
+    return truth, fitting.Vectorised(lambda X: signal(X) - y, space)
 
 
 def arm(rng):
