@@ -13,6 +13,7 @@ a repeat, and further runs continue.
 """
 
 import argparse
+import copy
 import json
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from trueup.parameters import Parameter, ParameterDict
 SAMPLES, BINS = 99, 10
 TIMES = np.linspace(0.0, 2.0, 100)
 ARM = """<mujoco><option timestep="0.01" integrator="implicitfast"/><worldbody><body>
-<joint name="hinge" axis="0 1 0" armature="{0}" damping="{1}" frictionloss="{2}"/>
+<joint name="hinge" axis="0 1 0" armature="0.1" damping="0.1" frictionloss="0.1"/>
 <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02" mass="1"/></body></worldbody>
 <actuator><motor joint="hinge"/></actuator></mujoco>"""
 ARM_BOUNDS = {"armature": (0.02, 0.2), "damping": (0.0, 1.0), "friction": (0.0, 0.5)}
@@ -55,10 +56,18 @@ def arm(rng):
     truth = rng.uniform(low, high)
     torque = 3.0 * np.sin(2 * np.pi * rng.uniform(0.5, 1.5) * 0.01 * np.arange(200))
 
+    model = mujoco.MjModel.from_xml_string(ARM)
+    data, pool = mujoco.MjData(model), []
+
     def angles(values):
-        models = [mujoco.MjModel.from_xml_string(ARM.format(*row)) for row in values]
+        pool.extend(copy.copy(model) for _ in range(len(values) - len(pool)))
+        models = pool[: len(values)]
+        for each, (armature, damping, friction) in zip(models, values, strict=True):
+            each.dof_armature[:], each.dof_damping[0] = armature, damping
+            each.dof_frictionloss[:] = friction
+            mujoco.mj_setConst(each, data)
         controls = np.tile(torque[None, :, None], (len(models), 1, 1))
-        states = rollout(models, mujoco.MjData(models[0]), np.zeros((len(models), 3)), controls)[0]
+        states = rollout(models, data, np.zeros((len(models), 3)), controls)[0]
         return states[:, 1::2, 1]
 
     y = angles(truth[None])[0] + 0.02 * rng.normal(size=100)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.problem import Failures
@@ -146,7 +146,7 @@ def check_on_held_out(
     error = float(reference.squares[0])
     # held-out residuals in excess of those of training are model error, which counts as noise here
     growth = max(1.0, error / max(rows * training_error, 1e-300)) if training_error else 1.0
-    noise = inflation * growth * widening * float(chi2.ppf(_CERTAINTY, len(fit)))
+    noise = inflation * growth * widening * float(chdtri(len(fit), 1.0 - _CERTAINTY))
     limit = error + max(noise, _explained(problem, fit, steps))
     size = sum(s.measured.size for s in problem.sequences)
     chunk = int(np.clip(_VALUES // max(size, 1), 1, 256))

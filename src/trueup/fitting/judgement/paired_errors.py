@@ -41,9 +41,9 @@ def is_clearly_worse(own: np.ndarray, other: np.ndarray, chance: float = CHANCE)
     if not np.isfinite(other).all() or own.sum() <= other.sum():
         return False
     if len(own) < _FEWEST:
-        from scipy.stats import f as fisher
+        from scipy.special import fdtri
 
-        limit = float(fisher.isf(chance, _FEWEST, _FEWEST))
+        limit = float(fdtri(_FEWEST, _FEWEST, 1.0 - chance))
         return bool(own.sum() > limit * max(other.sum(), 1e-300))
     floor = 1e-12 * own.sum()  # a block without error has no logarithm
     return _is_positive(own - other, chance / 2) or _is_positive(
@@ -53,7 +53,7 @@ def is_clearly_worse(own: np.ndarray, other: np.ndarray, chance: float = CHANCE)
 
 def _is_positive(values: np.ndarray, chance: float) -> bool:
     """Whether the mean of values is positive, by Student's t."""
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     spread = float(values.std(ddof=1)) / np.sqrt(len(values))
-    return bool(values.mean() > float(student.isf(chance, len(values) - 1)) * spread)
+    return bool(values.mean() > -float(stdtrit(len(values) - 1, chance)) * spread)

@@ -21,6 +21,9 @@ R_HAT = 1.01
 """Largest R-hat of a converged sampling (Vehtari et al. 2021, Bayesian Analysis 16:667)."""
 EFFECTIVE = 400.0
 """Smallest number of independent samples of a converged sampling, for ends of intervals."""
+LENGTH = 20.0
+"""Shortest chains of a converged sampling, in autocorrelation times: those of shorter chains are
+estimated too short (Sokal 1997)."""
 
 _ENSEMBLES = 2
 _FIRST_TEST = 100  # steps before the first test of convergence
@@ -84,6 +87,8 @@ class PosteriorSampler:
                 "bounds or a prior, otherwise there is no posterior to sample"
             )
         self.walkers = 2 * max(space.size + 1, 12)
+        # independent samples of converged chains
+        self.enough = max(EFFECTIVE, LENGTH * _ENSEMBLES * self.walkers)
         self.steps, self.evaluations, self._interval = 0, 0, 1
         seeds = np.random.SeedSequence(seed).spawn(_ENSEMBLES)
         place = space.to_search(centre)
@@ -199,7 +204,7 @@ class PosteriorSampler:
             r_hat,
             sizes,
             self.evaluations,
-            bool((r_hat <= R_HAT).all() and (sizes >= EFFECTIVE).all()),
+            bool((r_hat <= R_HAT).all() and (sizes >= self.enough).all()),
         )
 
     def run(
@@ -233,7 +238,7 @@ class PosteriorSampler:
 
     def _share(self, found: PosteriorSamples, most: int) -> float:
         """Share done: by the slower of convergence and evaluations."""
-        sizes = found.effective_sizes.min() / EFFECTIVE
+        sizes = found.effective_sizes.min() / self.enough
         return float(np.clip(max(min(sizes, 0.95), self.evaluations / most), 0.0, 1.0))
 
     def state(self) -> dict[str, np.ndarray]:

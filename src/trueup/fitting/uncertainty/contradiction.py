@@ -21,8 +21,8 @@ def contradiction_ratio(
         dof: degrees of freedom of its Student quantile, one for all or ``(count,)``.
         chance: probability of one contradiction among parameters that are all equal.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     freedom = np.maximum(np.nan_to_num(dof, nan=np.inf, posinf=np.inf), 1.0)
-    wide = student.isf(chance / (2 * max(count, 1)), freedom)
-    return np.maximum(wide / student.isf((1 - level) / 2, freedom), 1.0)
+    wide = -stdtrit(freedom, chance / (2 * max(count, 1)))
+    return np.maximum(wide / -stdtrit(freedom, (1 - level) / 2), 1.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import chi2, f, t
+from scipy.special import chdtrc, chdtri, fdtrc, stdtr, stdtrit
 
 from trueup.errors import FitError
 from trueup.fitting.uncertainty.gaussian import Gaussian
@@ -179,7 +179,7 @@ def _spread(
         known = np.isfinite(variances[:, i])
         if known.sum() >= FEWEST:
             values, own = centres[list(inside), i][known], variances[known, i]
-            if chi2.sf(_heterogeneity(0.0, values, own), known.sum() - 1) < doubt:
+            if chdtrc(known.sum() - 1, _heterogeneity(0.0, values, own)) < doubt:
                 out[i] = np.sqrt(_squared_spread(values, own, known.sum() - 1.0))
     return out
 
@@ -194,7 +194,7 @@ def _spread_intervals(
         known = np.isfinite(variances[:, i])
         if known.sum() >= FEWEST:
             values, own = centres[list(inside), i][known], variances[known, i]
-            tails = chi2.ppf([(1 + level) / 2, (1 - level) / 2], known.sum() - 1)
+            tails = chdtri(known.sum() - 1, [(1 - level) / 2, (1 + level) / 2])
             out[i] = [np.sqrt(_squared_spread(values, own, float(q))) for q in tails]
     return out
 
@@ -206,7 +206,7 @@ def _intervals(
     variance = np.diag(covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip(np.where(variance > 0, spread**2 / runs / variance, 0.0), 1e-6, 1.0)
-    reach = t.ppf((1 + level) / 2, (runs - 1) / share**2) * np.sqrt(variance)
+    reach = stdtrit((runs - 1) / share**2, (1 + level) / 2) * np.sqrt(variance)
     return np.stack([common - reach, common + reach], axis=1)
 
 
@@ -231,8 +231,8 @@ def _probability(
     # Satterthwaite's degrees of freedom are too large this far in the tail: there half of the
     # variance from an estimated spread has the same effect as all of it
     freedom = (len(others) - 1) / np.minimum(2.0 * share, 1.0)
-    single = 2.0 * t.sf(np.abs(shift[known]) / np.sqrt(total), freedom)
-    together = f.sf(float(shift @ weight @ shift) / rank, rank, float(freedom.min()))
+    single = 2.0 * stdtr(freedom, -np.abs(shift[known]) / np.sqrt(total))
+    together = fdtrc(rank, float(freedom.min()), float(shift @ weight @ shift) / rank)
     # two tests of one run: each has half of the probability of a false alarm
     return float(min(1.0, 2.0 * min(together, float(single.min()) * known.sum())))
 
@@ -258,7 +258,7 @@ def _changed(shift: np.ndarray, precision: np.ndarray, added: np.ndarray) -> tup
         left = [_distance(shift, weight, [*chosen, i]) for i in rest]
         now = _distance(shift, weight, chosen)
         best = int(np.argmin(left))
-        if chosen and chi2.sf(now - left[best], 1) * len(rest) > 0.05:
+        if chosen and chdtrc(1, now - left[best]) * len(rest) > 0.05:
             break
         chosen.append(rest[best])
     return tuple(chosen)

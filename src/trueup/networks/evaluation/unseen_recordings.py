@@ -55,12 +55,12 @@ def gain_over(recordings: Sequence[UnseenRecording], baseline: str) -> tuple[flo
 
 def _is_larger(other: np.ndarray, own: np.ndarray) -> bool:
     """Whether errors are larger by more than chance: Student's t of their logarithms, one-sided."""
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     floor = 1e-12 * float(other.sum())
     logarithms = np.log((other + floor) / (own + floor))
     spread = float(logarithms.std(ddof=1)) / np.sqrt(len(logarithms))
-    limit = float(student.isf(BY_CHANCE, len(logarithms) - 1))
+    limit = -float(stdtrit(len(logarithms) - 1, BY_CHANCE))
     return bool(logarithms.mean() > limit * spread)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from trueup.errors import TargetError
 from trueup.parameters import InertiaType, Parameter, ParameterDict
@@ -48,7 +48,7 @@ def link_rows(
       does, and NaN without an optimum.
     """
     rows, first = [], 0
-    deviations = norm.ppf(0.5 + 0.5 * level)
+    deviations = ndtri(0.5 + 0.5 * level)
     for param in parameters.free:
         block = slice(first, first + param.size)
         first += param.size

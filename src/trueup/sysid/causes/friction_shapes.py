@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
-from scipy.signal import savgol_filter
 
 from trueup.errors import TargetError
 from trueup.parameters import Parameter, ParameterDict
@@ -265,4 +264,6 @@ def _speed(whole: SystemTrajectory, name: str) -> np.ndarray:
     count = min(_SMOOTH, len(times) - 1 + len(times) % 2)
     step = float(np.median(np.diff(times)))
     values = whole.sensordata.data[:, column]
+    from scipy.signal import savgol_filter
+
     return np.asarray(savgol_filter(values, count, 2, deriv=order, delta=step))

@@ -312,16 +312,31 @@ def _late_torques(problem: TorqueProblem, x: np.ndarray) -> list[Candidate]:
     part = problem.sequences[0].data
     names = joint_names(part.model, part.sources.dofs)
     which = [(known, ""), *(([k], names[k]) for k in known if len(known) > 1)]
+    base, changes = side.residual([]), _changes_of_shifts(side, lags)
     out = []
     for chosen, name in which:
-        rights = np.stack([side.residual([_shifted(chosen, float(lag))]) for lag in lags], axis=1)
-        costs = np.sum(rights**2, axis=0) - np.sum((basis.T @ rights) ** 2, axis=0)
-        lag, spread = _lowest(lags, costs, len(rights) - basis.shape[1])
+        moved = np.isin(side.joints, chosen)
+        rights, rest = base[moved, None] + changes[moved], base[~moved]
+        inside = (basis[~moved].T @ rest)[:, None] + basis[moved].T @ rights
+        costs = rest @ rest + np.sum(rights**2, axis=0) - np.sum(inside**2, axis=0)
+        lag, spread = _lowest(lags, costs, len(base) - basis.shape[1])
         if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2] or abs(lag) < _CLEAR * spread:
             continue
         cause = f"delay of the recorded torque{f' of {name}' if name else 's'}"
         out.append(Candidate(cause, _late(lag, name), torques=_shifted(chosen, lag)))
     return out
+
+
+def _changes_of_shifts(side: _Side, lags: np.ndarray) -> np.ndarray:
+    """Weighted changes of the residual ``(rows, lags)`` by torques that are all late."""
+    parts = []
+    for sequence, applied, counts in zip(side.sequences, side.applied, side.counts, strict=True):
+        times = sequence.times
+        spline = CubicSpline(times, applied)
+        at = np.clip(times[:, None] + lags, times[0], times[-1])
+        change = (spline(at) - applied[:, None]) * (sequence.weights * counts)[:, None]
+        parts.append(change.transpose(0, 2, 1).reshape(-1, len(lags)))
+    return np.concatenate(parts)
 
 
 def _lowest(at: np.ndarray, costs: np.ndarray, freedom: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from trueup.fitting.judgement.paired_errors import CHANCE
 from trueup.sysid.causes.friction_shapes import FALLS, GONE, REST
@@ -129,7 +129,7 @@ def missing_friction(
     values = plain_least_squares(seen, columns)
     terms = list(_terms(seen, columns))
     names = joint_names(seen[0].model, columns.dofs)
-    far, clear = (float(np.sqrt(chi2.isf(a / len(terms), 1))) for a in (_ALPHA, CHANCE))
+    far, clear = (float(np.sqrt(chdtri(1, a / len(terms)))) for a in (_ALPHA, CHANCE))
     speeds = _speeds(seen, columns)
     (known, torques), (new, unseen_torques) = (
         _moving_rows(parts, columns, terms, values, speeds) for parts in (seen, unseen)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from trueup.sysid.torque.block_factors import minimum_norm, triangle
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data_of
@@ -221,7 +221,7 @@ def linear_fit(
     freedom = max(int(sum(p.counts.sum() for p in data)) - len(independent), 1)
     inverse = solve_triangular(factor, np.eye(len(independent)))
     spread = np.sqrt(np.sum(inverse**2, axis=1) * (left @ left) / freedom)
-    reach = student.ppf(0.5 + level / 2, freedom) * spread
+    reach = stdtrit(freedom, 0.5 + level / 2) * spread
     base = []
     for i, column in enumerate(independent):
         weights = np.zeros(len(columns.names))
