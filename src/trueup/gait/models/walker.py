@@ -15,9 +15,10 @@ from trueup.gait.models._exoskeleton_actuators import (
     torque_of_control,
 )
 from trueup.gait.models._shipped_models import SHIPPED_MODELS, build_shipped_model
-from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist_anatomy
+from trueup.gait.models._spec_parts import add_pressure
+from trueup.gait.models.anatomy import ANATOMY, LEGS, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
-from trueup.gait.models.body_map import BodyMap, NamedParts
+from trueup.gait.models.body_map import BodyMap, NamedParts, pressure_sensor
 from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
 from trueup.simulation.models.limits import check_model_file
 
@@ -93,6 +94,8 @@ class Walker:
         slope: float = 0.0,
         stairs: Stairs | None = None,
         device: str | Device | None = None,
+        *,
+        pressure: bool = False,
     ) -> "Walker":
         """Walker of an MJCF file, or a shipped one by its name.
 
@@ -104,6 +107,7 @@ class Walker:
           slope: rise of the ground in the direction of walking [deg].
           stairs: stairs on the ground.
           device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
+          pressure: add sensors of the centre of pressure of each foot, for controllers that use it.
 
         Raises:
           ModelError: the file is missing or does not compile.
@@ -126,7 +130,7 @@ class Walker:
                     f"no such model file or shipped model {path}; shipped "
                     f"models: {listing(SHIPPED_MODELS)}.{did_you_mean(path.name, SHIPPED_MODELS)}"
                 )
-            elif device is None and stairs is None:
+            elif device is None and stairs is None and not pressure:
                 return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
             else:
                 spec = mujoco.MjSpec.from_file(str(path))
@@ -134,6 +138,10 @@ class Walker:
                 attach_exoskeleton(spec, device, anatomy)
             if stairs is not None:
                 add_stairs(spec, stairs)
+            if pressure:
+                names = anatomy or myoassist_anatomy()
+                for side in LEGS:
+                    add_pressure(spec, names.named(names.foot, side), pressure_sensor(side))
             model = spec.compile()
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
