@@ -156,10 +156,18 @@ def load_controller(path: str | Path) -> ReflexController:
         raise GaitError(f"{path} is not a valid reflex controller: {_reasons(error)}") from error
 
 
+_SHIPPED = Path(__file__).with_name("reflexes.yaml")
+
+
 @functools.cache
 def default_controller() -> ReflexController:
     """The shipped reflex controller."""
-    return load_controller(Path(__file__).with_name("reflexes.yaml"))
+    return load_controller(_SHIPPED)
+
+
+def shipped_reflexes() -> str:
+    """Text of the file of the shipped reflexes, to be changed to own ones."""
+    return _SHIPPED.read_text(encoding="utf-8")
 
 
 def _reasons(error: ValidationError) -> str:
