@@ -141,7 +141,7 @@ def _start_from_path(
     space = problem.space
     if configuration.param_path is None:
         if configuration.moved is None:
-            return space, []
+            return space, ["It starts at the nominal vector; --param-path continues a walk."]
         note = "Fixed entries have their nominal values, as --param-path is not set."
         return space, [note]
     source = best_vector_file(start_path(configuration.param_path))
