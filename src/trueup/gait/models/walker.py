@@ -19,7 +19,12 @@ from trueup.gait.models._spec_parts import add_pressure
 from trueup.gait.models.anatomy import ANATOMY, LEGS, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts, pressure_sensor
-from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
+from trueup.gait.models.terrain import (
+    STEEPEST_SLOPE,
+    Stairs,
+    add_stairs,
+    ground_friction,
+)
 from trueup.simulation.models.limits import check_model_file
 
 NO_TERRAIN_HEIGHT = -10.0
@@ -235,6 +240,13 @@ class Walker:
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         if not len(planes):
             raise GaitError(f"{self.source} has no ground plane, which a slope requires")
+        friction = max(ground_friction(model, int(geom)) for geom in planes)
+        if not abs(self.grade) < friction:
+            raise GaitError(
+                f"the slope is {self.slope:g} deg, but with their friction of {friction:.3g} the "
+                f"contacts of {self.source} slide from {np.rad2deg(np.arctan(friction)):.3g} deg: "
+                "use a smaller slope, or increase the friction in the model"
+            )
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         half = -0.5 * np.deg2rad(self.slope)
