@@ -140,6 +140,9 @@ def _limit_springs(element: Element, coordinates: dict[str, Coordinate]) -> list
     coordinate = _coordinate(element, coordinates)
     # angles of this force are in degrees, and its stiffness per degree
     unit = _DEGREE if coordinates[coordinate].turns else 1.0
+    transition = number(element, "transition", 0.1) * unit
+    if transition < 0.0:
+        raise GaitError(f"the transition of {named(element)!r} must not be negative")
     found = []
     sides: tuple[tuple[Literal["above", "below"], str], ...]
     sides = (("above", "upper"), ("below", "lower"))
@@ -147,7 +150,9 @@ def _limit_springs(element: Element, coordinates: dict[str, Coordinate]) -> list
         stiffness = number(element, f"{word}_stiffness", 1.0) / unit
         limit = number(element, f"{word}_limit", 0.0) * unit
         if stiffness > 0.0:
-            found.append(LimitSpring(named(element), coordinate, side, limit, stiffness))
+            found.append(
+                LimitSpring(named(element), coordinate, side, limit, stiffness, transition)
+            )
     return found
 
 
