@@ -25,7 +25,7 @@ def plan_gait(spec: GaitSpec, execution: Execution) -> dict[str, Any]:
         else [left]
     )
     X = search.ask()
-    rate = _seconds_per_second(lambda X: search.evaluate(problem, X, {}), problem, X)
+    rate = _seconds_per_second(lambda: search.evaluate(problem, X, {}), problem, X)
     stages, whole = [], 0.0
     for (name, own), count in zip(spec.configuration.staged, counts, strict=True):
         generations = count if count is None or left is None else min(count, left)
@@ -50,15 +50,13 @@ def plan_gait(spec: GaitSpec, execution: Execution) -> dict[str, Any]:
     }
 
 
-def _seconds_per_second(
-    evaluate: Callable[[np.ndarray], Any], problem: GaitProblem, X: np.ndarray
-) -> float:
+def _seconds_per_second(evaluate: Callable[[], Any], problem: GaitProblem, X: np.ndarray) -> float:
     """Time of the evaluation of candidates per simulated time."""
     # the first evaluation also loads compiled code, once in a search, which takes longer than walks
     # that fall soon
-    evaluate(X[:2])
+    problem.costs(X[:2])
     began = time.perf_counter()
-    evaluate(X)
+    evaluate()
     seconds = time.perf_counter() - began
     return seconds / max(_simulated(problem, len(X)), 1e-9)
 
