@@ -98,8 +98,9 @@ class GaitSpec(Spec):
                 f"{self.directory} was started with another configuration than {call.source}. "
                 f"To resume it unchanged use  trueup study resume {self.directory}"
             )
-        own, given = call.configuration.controller, self.configuration.with_changes(call.changes)
-        if own is not None and controller_digest(own) != controller_digest(self.local.controller):
+        given = self.configuration.with_changes(call.changes)
+        own, stored = call.configuration.controller, self.local.controller
+        if own and stored and controller_digest(own) != controller_digest(stored):
             raise RunDirectoryError(
                 f"{self.directory} was started with another content of {own}: start a new run with "
                 f"it, or resume this one with  trueup study resume {self.directory}"

@@ -62,6 +62,13 @@ def test_a_run_keeps_its_reflexes(call, tmp_path):
     assert code == 2 and "controller.yaml has changed" in answer["message"]
 
 
+def test_a_run_of_the_shipped_reflexes_is_not_resumed_with_own_ones(call, tmp_path):
+    own, run = own_reflexes(tmp_path / "mine.yaml"), tmp_path / "run"
+    assert search(call, run, *WORDS)[0] == 0
+    code, answer = search(call, run, "--controller", own, "--resume", "--maxiter", 2)
+    assert code == 2 and "another configuration" in answer["message"]
+
+
 def test_reflexes_act_on_the_walk(call, tmp_path):
     own = own_reflexes(tmp_path / "mine.yaml")
     runs = [tmp_path / name for name in ("without", "with")]
