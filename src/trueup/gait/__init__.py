@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trueup.gait._optimize import optimize, plan_optimize
     from trueup.gait.controller.exoskeleton import FourParameterProfile, Profile
     from trueup.gait.controller.parameter_vector import Entry
-    from trueup.gait.controller.reflexes import load_controller
+    from trueup.gait.controller.reflexes import load_controller, shipped_reflexes
     from trueup.gait.costs.adult_norm import adult_norm
     from trueup.gait.costs.motion_reference import read_motion
     from trueup.gait.costs.myoassist import MyoAssistCost
@@ -104,6 +104,7 @@ _EXPORTS = {
     "read_schwartz": "trueup.gait.costs.norms",
     "replay_motion": "trueup.gait.replay.motion_replay",
     "replay_controller": "trueup.gait.walk._replay",
+    "shipped_reflexes": "trueup.gait.controller.reflexes",
     "survival": "trueup.gait.report._survival",
     "walk_parameters": "trueup.gait.walk._parameters",
     "walk_report": "trueup.gait.report.of_walk",
@@ -164,6 +165,7 @@ __all__ = [
     "read_schwartz",
     "replay_controller",
     "replay_motion",
+    "shipped_reflexes",
     "survival",
     "walk_parameters",
     "walk_report",

@@ -12,7 +12,11 @@ from trueup.gait.search._make_problem import (
     without_unfit_norm,
 )
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.search.earlier_runs import kept_start
+from trueup.gait.search.earlier_runs import (
+    controller_digest,
+    former_configuration,
+    kept_start,
+)
 from trueup.gait.search.myoassist.checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.searches import make_search
@@ -102,11 +106,29 @@ def _new(spec: GaitSpec) -> tuple[GaitProblem, GaitConfiguration, list[str]]:
         [
             *checkout_notes(configuration),
             *device_notes(configuration),
+            *_controller_notes(configuration),
             *unfit,
             *notes,
             *trunk_notes(problem),
         ],
     )
+
+
+def _controller_notes(configuration: GaitConfiguration) -> list[str]:
+    """Note on an initial walk with other reflexes."""
+    path = configuration.param_path
+    former = None if path is None else former_configuration(start_path(path))
+    here = configuration.controller
+    there = None if former is None else former.controller
+    if former is None or (here is None and there is None):
+        return []
+    if here and there and controller_digest(here) == controller_digest(there):
+        return []
+    return [
+        f"The walk of {path} has {'own' if there else 'the shipped'} reflexes, this search "
+        f"{'other own ones' if here and there else 'own ones' if here else 'the shipped ones'}."
+        + (" Keep those with --controller." if there and not here else "")
+    ]
 
 
 def _with_start(

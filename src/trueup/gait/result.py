@@ -129,10 +129,10 @@ def _of_its_stage(problem: StagedProblem, solution: Solution) -> Solution:
     """The solution with the cost of its stage, to which the problem is set."""
     cost = np.array([solution.cost])
     problem.enter(int(problem.stages_of(cost)[0]))
-    own = float(problem.own_costs(cost)[0])
+    said = own = float(problem.own_costs(cost)[0])
     if not problem.is_of_target(solution.cost):
         own = float(problem.costs(solution.x[None])[0, 0])
-    message = solution.message.replace(f"cost {solution.cost:.6g}", f"cost {own:.6g}")
+    message = solution.message.replace(f"cost {said:.6g}", f"cost {own:.6g}")
     return dataclasses.replace(solution, cost=own, message=message)
 
 

@@ -14,7 +14,12 @@ from trueup.gait.report.interim_report import InterimReports
 from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
-from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
+from trueup.gait.search.earlier_runs import (
+    CONTROLLER,
+    configuration_of_run,
+    controller_digest,
+    kept_start,
+)
 from trueup.gait.search.fresh_perturbations import is_reevaluated
 from trueup.gait.search.given_walks import problem_to_look_at
 from trueup.gait.search.myoassist.cma_files import FOLDER as CMA_FOLDER
@@ -40,9 +45,12 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
     problem, spec = begun_search(spec)
     search = search_at_start(problem, spec.configuration)
     limits, models = search_limits(spec, search), built_models(problem)
-    with session.begin(
-        spec, spec.paths(), problem=problem, further_origin={"models": models}, mark=mark
-    ) as run:
+    origin: dict[str, Any] = {"models": models}
+    if (own := spec.local.controller) is not None:
+        origin[CONTROLLER] = controller_digest(own)
+    # of own reflexes the run has a copy, so that their file may change
+    inputs = [path for path in spec.paths() if str(path) != own]
+    with session.begin(spec, inputs, problem=problem, further_origin=origin, mark=mark) as run:
         for note in spec.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), problem)
@@ -57,8 +65,11 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
         def on_start() -> None:
             effective = spec.configuration.model_copy(update={"maxiter": limits.max_generations})
             write_training_scripts(run.directory.path, spec.name, effective)
+            if own is not None:
+                run.directory.inside(CONTROLLER).write_bytes(Path(own).read_bytes())
 
-        settings = search_settings(spec, run.hashes, models)
+        hashes = [*run.hashes, *([] if own is None else [origin[CONTROLLER]])]
+        settings = search_settings(spec, hashes, models)
         solution = run.search(
             problem,
             search,

@@ -11,7 +11,12 @@ from pydantic import Field
 from trueup.errors import RunDirectoryError
 from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
-from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND
+from trueup.gait.search.earlier_runs import (
+    FORMAT_VERSION,
+    KIND,
+    controller_digest,
+    with_stored_controller,
+)
 from trueup.runs.spec import OnResume, Serialised, Spec
 
 
@@ -62,18 +67,20 @@ class GaitSpec(Spec):
     @property
     def local(self) -> GaitConfiguration:
         """The configuration with the current paths of moved inputs."""
-        if self.folder is None:
-            return self.configuration
-        return found_in(self.configuration, self.folder)
+        found = self.configuration
+        if self.directory is not None:
+            found = with_stored_controller(found, self.directory)
+        return found if self.folder is None else found_in(found, self.folder)
 
     def paths(self) -> list[Path]:
-        """Paths of the model, the files that it includes, and references."""
+        """Paths of the model, the files that it includes, own reflexes, and references."""
         from trueup.simulation.models.sources import model_sources
 
         configuration = self.local
         model = configuration.model_file
         models = [] if model is None or model in SHIPPED_MODELS else model_sources(model)
-        return [*models, *map(Path, configuration.reference_files)]
+        own = () if configuration.controller is None else (configuration.controller,)
+        return [*models, *map(Path, (*own, *configuration.reference_files))]
 
     def identity(self) -> dict[str, Any]:
         # the configuration is resolved at the start: resumed_by compares the original one
@@ -92,6 +99,12 @@ class GaitSpec(Spec):
                 f"To resume it unchanged use  trueup study resume {self.directory}"
             )
         given = self.configuration.with_changes(call.changes)
+        own, stored = call.configuration.controller, self.local.controller
+        if own and stored and controller_digest(own) != controller_digest(stored):
+            raise RunDirectoryError(
+                f"{self.directory} was started with another content of {own}: start a new run with "
+                f"it, or resume this one with  trueup study resume {self.directory}"
+            )
         kept = self.configuration.maxiter
         if given.model_copy(update={"maxiter": kept}) != self.configuration:
             raise RunDirectoryError(

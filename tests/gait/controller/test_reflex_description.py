@@ -2,12 +2,22 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 import yaml
 
 from trueup.errors import GaitError
-from trueup.gait import FourParameterProfile, load_controller, replay_controller, walk_parameters
+from trueup.gait import (
+    FourParameterProfile,
+    Walker,
+    WalkSettings,
+    WalkSimulation,
+    load_controller,
+    replay_controller,
+    shipped_reflexes,
+    walk_parameters,
+)
 from trueup.gait.controller import reflexes as module
 from trueup.gait.controller.exoskeleton import PointsProfile
 from trueup.gait.controller.parameter_vector import ParameterVector
@@ -136,11 +146,23 @@ def changed(tmp_path, change):
         (lambda c: c["gains"].append(c["gains"][0]), "names of each gain must be unique"),
         (lambda c: c["reflexes"][0].update(color="red"), "Extra inputs"),
         (lambda c: c.pop("muscles"), "muscles"),
+        (lambda c: c["gains"][0].update(scale=float("nan")), "finite number"),
+        (lambda c: c["gains"].append({"name": "stance", "scale": 1}), "'stance'.*rename each gain"),
+        (
+            lambda c: c["signals"].append({"name": "C_d", "measured": "load", "delay": 0.01}),
+            "'C_d'.*rename each signal",
+        ),
     ],
 )
 def test_mistakes_in_a_description(tmp_path, change, message):
     with pytest.raises(GaitError, match=message):
         load_controller(changed(tmp_path, change))
+
+
+def test_the_text_of_the_shipped_reflexes_is_theirs(tmp_path):
+    path = tmp_path / "reflexes.yaml"
+    path.write_text(shipped_reflexes(), encoding="utf-8")
+    assert load_controller(path) == default_controller()
 
 
 def test_files_that_are_no_description(tmp_path):
@@ -304,3 +326,80 @@ def test_phases_of_swing_follow_each_other_step_by_step(compat_simulation, tutor
     rectus, hamstrings = (right[:, layout.muscles.index(name)] for name in ("RF", "HAM"))
     assert (np.flatnonzero(rectus > 0.05) == [5]).all()
     assert (np.flatnonzero(hamstrings > 0.05) == np.arange(6, 10)).all()
+
+
+def with_foot_signals(content):
+    """Further signals of a foot, and a reflex of the centre of pressure."""
+    for name in ("pressure_x", "pressure_y", "other_load", "load_foot", "load_toes"):
+        content["signals"].append({"name": f"own_{name}", "measured": name, "delay": 0.01})
+    content["gains"].append({"name": "11_SOL_CP", "scale": 2.0, "lower": 0})
+    term = {"gain": "11_SOL_CP", "signal": "own_pressure_x"}
+    reflex = {"name": "11_SOL", "muscle": "SOL", "gate": "stance", "terms": [term]}
+    content["reflexes"].append(reflex)
+
+
+def test_loads_and_pressure_of_the_feet_are_those_of_the_contacts(tmp_path):
+    controller = load_controller(changed(tmp_path, with_foot_signals))
+    walker = Walker.load("planar22", pressure=True)
+    simulation = WalkSimulation(walker, WalkSettings(duration=0.6), controller)
+    names, model = simulation.layout.measured, walker.model
+    feet = [model.body(f"talus_{side}").id for side in "rl"]
+    below = [
+        [body for body in range(model.nbody) if foot in ancestors(model, body)] for foot in feet
+    ]
+    seen = []
+
+    def compare(tick, batch):
+        if tick % 20 or tick == 0:
+            return
+        data = batch.get_data(0)
+        rows = [dict(zip(names, row, strict=True)) for row in simulation._walks.measured[0]]
+        for leg, foot in enumerate(feet):
+            force, moment = np.zeros(6), np.zeros(2)
+            for k, contact in enumerate(data.contact):
+                if any(model.geom_bodyid[geom] in below[leg] for geom in contact.geom):
+                    mujoco.mj_contactForce(model, data, k, force)
+                    moment += force[0] * np.array([1.0, contact.pos[0] - data.xpos[foot, 0]])
+            row = rows[leg]
+            assert row["load"] == pytest.approx(row["load_foot"] + row["load_toes"])
+            assert row["other_load"] == rows[1 - leg]["load"]
+            if moment[0] > 50.0 and row["load"] > 0.1:
+                # contacts are those of the step before
+                seen.append((row["pressure_x"], moment[1] / moment[0]))
+            elif row["load"] == 0.0:
+                assert row["pressure_x"] == 0.0
+
+    simulation.run(simulation.parameters.start, observe=compare)
+    found, wanted = np.array(seen).T
+    assert len(found) > 10 and np.ptp(wanted) > 0.05
+    assert found == pytest.approx(wanted, abs=0.01)
+
+
+def ancestors(model, body):
+    """A body and those that carry it."""
+    found = [body]
+    while found[-1]:
+        found.append(int(model.body_parentid[found[-1]]))
+    return found
+
+
+def test_pressure_needs_its_sensors(tmp_path):
+    controller = load_controller(changed(tmp_path, with_foot_signals))
+    with pytest.raises(GaitError, match=r"senses the centre of pressure.*load it with pressure"):
+        WalkSimulation(Walker.load("planar22"), WalkSettings(), controller)
+
+
+def test_sensors_of_pressure_do_not_change_a_walk():
+    vector = default_walk_start()
+    walks = [
+        WalkSimulation(Walker.load("planar22", pressure=sensed), WalkSettings(duration=0.5))
+        .run(vector)
+        .frames.copy()
+        for sensed in (False, True)
+    ]
+    np.testing.assert_array_equal(*walks)
+
+
+def default_walk_start():
+    """The nominal vector of the planar walker."""
+    return WalkSimulation(Walker.load("planar22"), WalkSettings(duration=0.5)).parameters.start

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,8 @@ from trueup.gait.device.comparison import (
     torque_of,
 )
 from trueup.gait.device.conditions import CONDITIONS
+from trueup.gait.device.report import device_page
+from trueup.gait.report.walk_verdict import KEEPS_SPEED, LASTS, SURVIVES, natural_criteria
 from trueup.gait.walk.gait_cycle import Stride
 
 
@@ -143,6 +146,43 @@ def test_the_command_writes_a_page_and_tables(searched, capsys, tmp_path):
     assert len(rows) == 101 and float(rows[50]["torque_Nm_mean"]) == 30.0
     results = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
     assert len(results) == 18 and {row["arm"] for row in results} == set(CONDITIONS)
+
+
+def criterion(name, value, limit, at_most=True):
+    met = value <= limit if at_most else value >= limit
+    return {"name": name, "value": value, "limit": limit, "at_most": at_most, "met": met,
+            "unit": "deg"}  # fmt: skip
+
+
+def test_the_page_says_how_natural_the_walk_without_the_device_is():
+    own, settings = criterion("trunk", 7.0, 12.0), DeviceSettings(seeds=2)
+    stamps, bent = criterion("hip", 14.3, 9.0), criterion("knee", 2.0, 8.0, at_most=False)
+
+    def comparison(*natural):
+        results = [arm_result(one, seed) for one in CONDITIONS for seed in range(2)]
+        found = dict(enumerate(natural))
+        results = [
+            replace(one, natural=found.get(one.seed, ())) if one.condition == "without" else one
+            for one in results
+        ]
+        return compared(settings, results)
+
+    wrong = comparison([own], [own, stamps, bent])
+    assert not wrong.is_natural
+    assert "misses 2 of 3 criteria (seed 1)" in wrong.naturalness
+    assert "hip 14.3 deg (at most 9); knee 2 deg (at least 8)" in wrong.naturalness
+    assert wrong.naturalness in device_page(wrong).html()
+    right = comparison([own], [own])
+    assert right.is_natural and "by all of its 1 criteria" in right.naturalness
+    assert not comparison().is_natural and "is unknown" in comparison().naturalness
+    assert not comparison([own]).is_natural
+
+
+def test_criteria_of_a_steady_walk_are_not_those_of_a_natural_one():
+    names = [LASTS, f"{KEEPS_SPEED} 1.25 m/s", f"level: {SURVIVES}", "cadence", "hip angle"]
+    verdict = {"criteria": [criterion(name, 1.0, 2.0) for name in names]}
+    assert [one["name"] for one in natural_criteria(verdict)] == ["cadence", "hip angle"]
+    assert natural_criteria({}) == []
 
 
 def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(

@@ -16,7 +16,13 @@ from trueup.gait import (
     planar22,
     planar22_anatomy,
 )
-from trueup.gait.models.attachments import DEVICES, Device, load_devices, shipped_devices
+from trueup.gait.models.attachments import (
+    DEVICES,
+    Device,
+    DevicePart,
+    load_devices,
+    shipped_devices,
+)
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 MODELS = ("planar22", "myolegs26", "myolegs")
@@ -127,6 +133,14 @@ def test_what_cannot_be_attached(tmp_path):
     other = anatomy.model_copy(update={"joints": anatomy.joints | {"ankle": "talus_{side}"}})
     with pytest.raises(GaitError, match="requires the joint 'talus_r'"):
         attach_exoskeleton(planar22(), "ankle", other)
+    part = {"body": "below", "place": (0, 0, 0), "inertia": (1, 1, 1)}
+    own = {"joint": "ankle", "turns": "backward", "torque": 10.0}
+    body = Walker.load("planar22").mass
+    light = Device(**own, parts={"shoe": DevicePart(**part, mass=0.49 * body)})
+    assert Walker.load("planar22", device=light).mass == pytest.approx(1.98 * body)
+    heavy = Device(**own, parts={"shoe": DevicePart(**part, mass=0.5 * body)})
+    with pytest.raises(GaitError, match=r"the device has .* kg on both legs.*reduce the masses"):
+        Walker.load("planar22", device=heavy)
     with pytest.raises(GaitError, match="cannot read the devices"):
         load_devices(tmp_path / "absent.yaml")
     (tmp_path / "torn.yaml").write_text("ankle: [", encoding="utf-8")

@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 from trueup.errors import GaitError
-from trueup.gait import Stairs, Walker, WalkSettings, WalkSimulation
+from trueup.gait import (
+    Stairs,
+    Walker,
+    WalkSettings,
+    WalkSimulation,
+    planar22,
+    planar22_anatomy,
+)
+from trueup.gait.models.terrain import ground_friction
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 
@@ -119,3 +127,42 @@ def test_ground_that_cannot_be_built():
         Walker.load("planar22", slope=3.0, stairs=Stairs(0.1, 0.3))
     with pytest.raises(GaitError, match="the slope is 45 deg"):
         Walker.load("planar22", slope=45.0)
+
+
+def slippery(tmp_path, friction, condim=3):
+    """The planar walker with another friction of soles and ground."""
+    spec, anatomy = planar22(), planar22_anatomy()
+    for contact in (*spec.geoms, *spec.pairs):
+        contact.friction[0], contact.condim = friction, condim
+    path = tmp_path / "slippery.xml"
+    path.write_text(spec.to_xml())
+    return path, anatomy
+
+
+def test_a_slope_on_which_feet_slide_is_refused(tmp_path):
+    path, anatomy = slippery(tmp_path, 0.2)
+    limit = np.rad2deg(np.arctan(0.2))
+    for slope in (limit - 0.1, 0.1 - limit):
+        assert Walker.load(path, anatomy, slope=slope).slope == slope
+    for slope in (limit + 0.1, -limit - 0.1):
+        with pytest.raises(GaitError, match=r"friction of 0.2 .* slide from 11.3 deg"):
+            Walker.load(path, anatomy, slope=slope)
+    path, anatomy = slippery(tmp_path, 0.9, condim=1)
+    with pytest.raises(GaitError, match=r"friction of 0 .* slide from 0 deg"):
+        Walker.load(path, anatomy, slope=1.0)
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.3])
+def test_bodies_slide_where_the_friction_says_so(friction):
+    """A block on a plane of 10 degrees, tan of which is 0.176."""
+    text = f"""<mujoco><option timestep="0.001"/><worldbody>
+    <geom name="ground" type="plane" size="9 9 1" euler="0 10 0" friction="0.05 0.005 0.0001"/>
+    <body pos="0 0 0.2" euler="0 10 0"><freejoint/>
+    <geom type="box" size="0.1 0.1 0.05" friction="{friction} 0.005 0.0001"/></body>
+    </worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 1500)
+    holds = ground_friction(model, 0) > np.tan(np.deg2rad(10.0))
+    assert ground_friction(model, 0) == friction
+    assert (abs(data.qvel[0]) < 0.02) == holds

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from trueup.gait.opensim.forces.schutte_curves import SchutteCurves
 from trueup.gait.opensim.muscle_curves import MillardCurves, ThelenCurves, muscle_force
 
 BOTH = [ThelenCurves(), MillardCurves()]
@@ -106,6 +107,29 @@ def test_forces_at_speed_are_those_of_opensim(curves, states):
     for activation, rate, force in states:
         found = muscle_force(curves, np.array([0.3564998057]), activation, rate, **numbers)
         assert found == pytest.approx(force, rel=2e-4)
+
+
+def test_forces_of_schutte_are_those_of_opensim():
+    # OpenSim 4.6: length of the path at rest, forces at activations of 1, 0.5 and 0.05
+    numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": False}
+    at_rest = {
+        0.37: [0.6987533850, 0.3795136099, 0.0427273395],
+        0.40: [0.9660793249, 0.4984894543, 0.0672029429],
+        0.43: [0.8425325428, 0.4732087965, 0.2010284550],
+    }
+    for length, forces in at_rest.items():
+        found = muscle_force(SchutteCurves(), np.array([length]), [1.0, 0.5, 0.05], **numbers)
+        assert found == pytest.approx(forces, abs=2e-5)
+    # activation, length of the fibers, their velocity, force of the tendon
+    for activation, fiber, rate, force in (
+        (1.0, 1.0, -0.06395519, 0.6541176287),
+        (0.7, 0.9, 10.7720595, 1.9822602620),
+        (0.5, 0.95, 6.43029072, 1.3162886951),
+    ):
+        cosine = np.sqrt(1.0 - (np.sin(0.2) / fiber) ** 2)
+        curves, length, v = SchutteCurves(), np.array([fiber]), np.array([rate])
+        pulled = activation * curves.active(length) * curves.velocity(v) + curves.passive(length)
+        assert cosine * (pulled + curves.damping * v) == pytest.approx(force, rel=1e-6)
 
 
 def test_the_largest_speed_of_thelen_grows_with_activation():

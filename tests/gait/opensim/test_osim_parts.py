@@ -36,7 +36,7 @@ FORCES = [
     force("SpringGeneralizedForce", "stay", coordinate="hip", stiffness=7, rest_length=0.2,
           viscosity=0.5),
     force("CoordinateLimitForce", "stop", coordinate="knee", upper_stiffness=2, upper_limit=0,
-          lower_stiffness=1, lower_limit=-90, damping=0.1, transition=5),
+          lower_stiffness=1, lower_limit=-90, damping=0.1, transition=1e-4),
     force("PointToPointSpring", "cord", socket_body1="/ground", socket_body2="/bodyset/tibia",
           point1="0.1 1 0", point2="0 -0.1 0", stiffness=100, rest_length=0.5),
     force("HuntCrossleyForce", "floor"),
@@ -172,6 +172,25 @@ def test_springs_of_coordinates_and_points_pull_as_in_the_file(folder):
         assert found == pytest.approx(torque, abs=1e-5), degrees
 
 
+def test_a_limit_gets_stiff_over_its_transition(tmp_path):
+    stop = force("CoordinateLimitForce", "stop", coordinate="knee", upper_stiffness=2,
+                 upper_limit=-60, lower_stiffness=1, lower_limit=-90, transition=40)  # fmt: skip
+    path = osim.written(tmp_path, osim.leg([MUSCLE, stop]))
+    above, below = read_osim(path).parts.springs
+    # OpenSim 4.6: torque at 5, 15, 30 and 50 degrees above, and at 5 and 30 below
+    degrees = np.deg2rad([5.0, 15.0, 30.0, 50.0])
+    assert above.force(degrees) == pytest.approx([0.1605224609, 8.2562255859, 53.7890625, 100.0])
+    assert below.force(degrees[[0, 2]]) == pytest.approx([0.0802612305, 26.8945312500])
+    import_opensim(path).save(tmp_path / "out")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "model.xml"))
+    for beyond in degrees:
+        found = -posed(model, knee=np.deg2rad(-60.0) + beyond).joint("knee").qfrc_passive[0]
+        # the polynomial of a tendon follows it within 5 % of the largest torque, 131 N m
+        assert found == pytest.approx(above.force(beyond), abs=6.0) and found >= 0.0
+    found = posed(model, knee=np.deg2rad(-75.0)).joint("knee").qfrc_passive[0]
+    assert found == pytest.approx(0.0, abs=1e-9)
+
+
 def test_markers_are_sites(model):
     data = posed(model, knee=0.0)
     assert data.site("RHIP").xpos == pytest.approx([0.0, -0.1, 1.0])
@@ -222,7 +241,7 @@ def test_each_part_is_listed_with_its_conversion(folder):
     assert said["hip_motor"] == (
         "added", "a motor of hip, 30 N m at a control of 1, controls -1 to 2",
     )  # fmt: skip
-    assert said["stop"][0] == "approximated" and "transition and damping" in said["stop"][1]
+    assert said["stop"][0] == "approximated" and "without damping" in said["stop"][1]
     assert said["floor"][0] == said["disc"][0] == said["ContactGeometrySet"][0] == "left out"
     assert "bushing" in said["disc"][1] and "contact" in said["floor"][1]
     assert said["geometry"][1].endswith("'absent.vtp', 'broken.vtp'")

@@ -10,6 +10,7 @@ from trueup.errors import GaitError
 from trueup.gait.opensim.file import read_osim
 from trueup.gait.opensim.functions import Polynomial, Spline
 from trueup.gait.opensim.kinematics import all_values, body_poses
+from trueup.gait.opensim.muscle_curves import muscle_force
 
 PATH = [osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")]
 LEG = osim.leg([osim.muscle("vasti", PATH)])
@@ -117,6 +118,86 @@ def test_couplers_and_locks_hold(tmp_path):
     assert read_osim(osim.written(tmp_path, locked)).free == ("knee",)
 
 
+def test_the_scale_factor_of_a_coupler_counts(tmp_path):
+    coupler = f"""<CoordinateCouplerConstraint name="couple">
+    <coupled_coordinates_function>{osim.LINE}</coupled_coordinates_function>
+    <independent_coordinate_names>knee</independent_coordinate_names>
+    <dependent_coordinate_name>hip</dependent_coordinate_name>
+    <scale_factor>0.5</scale_factor></CoordinateCouplerConstraint>"""
+    model = read_osim(osim.written(tmp_path, osim.leg([], constraints=coupler)))
+    assert all_values(model, {"knee": np.array([-0.7])})["hip"] == pytest.approx(-0.35)
+
+
+def spot(place, parent=".."):
+    """A frame fixed in a body."""
+    return f"""<components><PhysicalOffsetFrame name="spot"><socket_parent>{parent}</socket_parent>
+    <translation>{place}</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame>
+    </components>"""
+
+
+def framed(first, second):
+    """Two bodies that each have a frame of the same name, and a muscle between two frames."""
+    bodies = [
+        osim.body("femur", more=spot("0.1 0 0")),
+        osim.body("tibia", more=spot("0 0.2 0", "/bodyset/tibia")),
+    ]
+    joints = [
+        osim.joint("PinJoint", "hip", "ground", "femur", osim.coordinate("hip", -1, 1)),
+        osim.joint(
+            "PinJoint", "knee", "femur", "tibia", osim.coordinate("knee", -1, 1), "0 -0.4 0"
+        ),
+    ]
+    points = [
+        osim.point(name, "femur", "0 0 0.3").replace("/bodyset/femur<", f"{path}<")
+        for name, path in (("a", first), ("b", second))
+    ]
+    return osim.model(bodies, joints, [osim.muscle("m", points)])
+
+
+def test_frames_are_found_by_their_paths(tmp_path):
+    text = framed("/bodyset/femur/spot", "../../../bodyset/tibia/spot")
+    first, second = read_osim(osim.written(tmp_path, text)).muscles[0].points
+    assert (first.body, second.body) == ("femur", "tibia")
+    assert first.place == pytest.approx([0.1, 0.0, 0.3])
+    assert second.place == pytest.approx([0.0, 0.2, 0.3])
+    text = framed("/jointset/knee/femur_offset", "/jointset/knee/tibia_offset")
+    first, second = read_osim(osim.written(tmp_path, text)).muscles[0].points
+    assert (first.body, second.body) == ("femur", "tibia")
+    assert first.place == pytest.approx([0.0, -0.4, 0.3])
+
+
+def test_a_name_of_several_frames_is_no_frame(tmp_path):
+    with pytest.raises(GaitError, match="2 frames have the name 'spot': give its path, of"):
+        read_osim(osim.written(tmp_path, framed("spot", "/bodyset/tibia")))
+
+
+def test_muscles_pass_surfaces_that_are_not_active(tmp_path):
+    surface = osim.surface("WrapSphere", "ball", {"radius": 0.04, "active": "false"})
+    model = read_osim(osim.written(tmp_path, osim.leg([osim.muscle("m", PATH, ["ball"])], surface)))
+    assert not model.muscles[0].wraps
+    assert not model.surfaces
+    assert not model.remarks
+
+
+def test_splines_may_repeat_points(tmp_path):
+    # OpenSim 4.6, force at an activation of 0.05 on this passive curve, in strengths
+    x, y = (
+        [-35, 1, 1.15, 1.15, 1.25, 1.35, 1.45, 1.65, 1.75],
+        [0, 0, 0, 0, 0.035, 0.12, 0.26, 1.17, 2],
+    )
+    curve = osim.spline(x, y, name="passive_force_length_curve")
+    kind = "Schutte1993Muscle_Deprecated"
+    text = osim.leg([osim.muscle("m", PATH, kind=kind, more=curve, damping=0.017, time_scale=0.2)])
+    muscle = read_osim(osim.written(tmp_path, text)).muscles[0]
+    force = muscle_force(
+        muscle.curves, np.array([0.43]), 0.05, fiber=0.1, tendon=0.3, pennation=0.2, rigid=False
+    )
+    assert force == pytest.approx(0.0950767, abs=1e-5)
+    assert muscle.speed == pytest.approx(5.0)
+    # of OpenSim's rates of the activation, at full excitation and at none
+    assert muscle.times == pytest.approx([0.2 / (7.667 + 1.459854), 0.2 / 1.459854])
+
+
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
 
 WRONG = {
@@ -132,6 +213,20 @@ WRONG = {
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
     "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
+    "no speed": (
+        osim.leg([osim.muscle("m", PATH, max_contraction_velocity=0)]),
+        "<max_contraction_velocity> of the muscle 'm' is 0; it must be positive",
+    ),
+    "no time": (
+        osim.leg([osim.muscle("m", PATH, deactivation_time_constant=0)]),
+        "<deactivation_time_constant> of the muscle 'm' is 0",
+    ),
+    "fixed to itself": (
+        framed("/bodyset/femur/spot", "/bodyset/tibia").replace(
+            "parent>..", "parent>/bodyset/femur/spot"
+        ),
+        "fixed to itself",
+    ),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than the two required points"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "is not increasing"),
     "no shape": (

@@ -236,6 +236,23 @@ def test_a_dry_run_says_what_would_be_searched(uphill, tmp_path, capsys):
     assert main(["gait", "optimize", str(path), "--dry-run", "--resume"]) == 2
 
 
+def test_a_dry_run_does_not_count_what_happens_once(uphill, tmp_path, monkeypatch):
+    clock, calls = [0.0], []
+    costs = gait.GaitProblem.costs
+
+    def timed(problem, X, failures=None):
+        calls.append(len(X))
+        clock[0] += 1000.0 if len(calls) == 1 else 1.0  # the first one loads compiled code
+        return costs(problem, X, failures)
+
+    monkeypatch.setattr(gait.GaitProblem, "costs", timed)
+    monkeypatch.setattr("trueup.gait.plan.time.perf_counter", lambda: clock[0])
+    plan = gait.plan_optimize(uphill[0], tmp_path / "run")
+    # 7 candidates in a second, and 8 * 6 + 2 * 6 * 2 walks as long as theirs
+    assert len(calls) == 2 and calls[0] < calls[1]
+    assert plan["seconds_at_most"] == pytest.approx(72.0 / 7.0, rel=0.5)
+
+
 def test_a_dry_run_of_a_comparison_writes_nothing(tmp_path, capsys):
     words = ["gait", "device", "popsize=4", "maxiter=2", "--seeds", "2"]
     folder = tmp_path / "device"

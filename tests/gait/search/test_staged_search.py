@@ -1,6 +1,7 @@
 """Searches in stages: one run, one history, resumable in any stage, and their refusals."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from trueup.errors import GaitError
 from trueup.gait.report import interim_report
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.shipped_walk import SHIPPED_CONDITION, SHIPPED_WALK
+from trueup.gait.search.staged_search import Stage, StagedSearch
 from trueup.gait.search.starts import resolved_start
+from trueup.parameters import Space
 from trueup.runs import Budget, RunDirectory, Store
 
 STAGES = {
@@ -84,6 +87,32 @@ def test_a_run_that_ends_early_has_the_cost_of_its_stage(file, tmp_path):
     assert result.solution.cost < result.problem.cost_per_step
     assert result.problem.names[result.problem.stage] == "find"
     assert "has changed since" not in result.report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "limits", [Budget(max_generations=3), Budget(max_evaluations=13), Budget(max_generations=1)]
+)
+def test_messages_have_the_costs_of_their_stage(file, tmp_path, limits):
+    # a later stage of repeats, which is evaluated again; in the history its costs are larger
+    result = gait.optimize(file, tmp_path / "run", limits=limits, verbose=False)
+    said = [float(number) for number in re.findall(r"cost ([\d.e+]+)", result.solution.message)]
+    assert said and max(said) < result.problem.cost_per_step
+    log = (tmp_path / "run/log.jsonl").read_text().splitlines()
+    (message,) = (line["message"] for line in map(json.loads, log) if "message" in line)
+    assert max(map(float, re.findall(r"cost ([\d.e+]+)", message))) < result.problem.cost_per_step
+
+
+def test_a_new_stage_without_a_better_walk_shows_the_cost_of_the_one_before():
+    space = Space(("x",), np.zeros(1), np.ones(1), np.full(1, 0.5), np.zeros(1, bool))
+    own = gait.GaitConfiguration(maxiter=1, popsize=4)
+    stages = [Stage(name, own, np.full(1, 0.1)) for name in ("first", "second")]
+    search = StagedSearch(space, stages, 1e4)
+    X = search.ask()
+    search.tell(X, np.full((len(X), 1), 159.0), {})
+    assert search.stage == 1 and search.cost == 10159.0 and search.own_cost == 159.0
+    X = search.ask()
+    search.tell(X, np.full((len(X), 1), np.nan), dict.fromkeys(range(len(X)), "fails"))
+    assert search.own_cost == 159.0
 
 
 def test_a_start_leaves_out_the_stage_that_finds_a_walk(file, whole, capsys, tmp_path):

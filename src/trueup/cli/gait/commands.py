@@ -59,6 +59,7 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
       trueup gait optimize walk --param-path nominal --seed 1 --output runs/one
       trueup gait optimize walk --slope -5 --dry-run
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
+      trueup gait optimize walk --controller reflexes.yaml --param-path nominal
       trueup gait optimize walk stages=improve weights=effort:300,velocity:100,trunk:20
       trueup gait optimize tutorial --output runs/tutorial --resume
 

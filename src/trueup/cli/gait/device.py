@@ -82,7 +82,7 @@ class CompareDevice(DeviceOptions, OfRuns):
         )
         report = self.output / "report.html"
         output.result({**found.to_dict(), "report": str(report)})
-        output.text(found.headline, "")
+        output.text(found.headline, found.naturalness, "")
         rows = [
             [one.quantity, one.other, "body mass" if one.per_body else "total mass", one.words]
             for one in found.differences

@@ -3,7 +3,7 @@
 import math
 
 from trueup.gait.compiled import compiled
-from trueup.gait.controller._registers import FIRST_FORCE, Measured
+from trueup.gait.controller._registers import FIRST_FORCE, FootSignal, Measured
 from trueup.gait.models.body_map import Joint, Touch
 
 
@@ -52,6 +52,21 @@ def _rate_about(fields, i, body, axis):
         + fields.ximat[i, body, 3 + axis] * fields.cvel[i, body, 1]
         + fields.ximat[i, body, 6 + axis] * fields.cvel[i, body, 2]
     )
+
+
+@compiled
+def _sense_foot(fields, part, i, leg, cos, sin, row):
+    """Measure the signals of a foot: loads of its parts, and the centre of pressure."""
+    first = part.foot_signals
+    for place, signal in ((Touch.heel, FootSignal.load_foot), (Touch.toes, FootSignal.load_toes)):
+        row[first + signal] = fields.sensordata[i, part.touch[leg, place]] / part.weight
+    sensor = part.pressure[leg]
+    if sensor >= 0 and fields.sensordata[i, sensor] > 0.0:
+        foot, side = part.feet[leg], -1.0 if leg == 0 else 1.0
+        dx = fields.sensordata[i, sensor + 1] - fields.xpos[i, foot, 0]
+        dy = fields.sensordata[i, sensor + 2] - fields.xpos[i, foot, 1]
+        row[first + FootSignal.pressure_x] = cos * dx + sin * dy
+        row[first + FootSignal.pressure_y] = side * (cos * dy - sin * dx)
 
 
 @compiled
@@ -108,6 +123,12 @@ def sense(fields, parts, muscles, threshold, i, measured):
         row[Measured.other_foot_vx] = cos * fvx + sin * fvy
         row[Measured.other_foot_vy] = side * (cos * fvy - sin * fvx)
         row[FIRST_FORCE:] = 0.0
+        if measured.shape[1] > part.foot_signals:
+            _sense_foot(fields, part, i, leg, cos, sin, row)
+    if measured.shape[1] > part.foot_signals:
+        for leg in range(2):
+            other = part.foot_signals + FootSignal.other_load
+            measured[leg, other] = measured[1 - leg, Measured.load]
     for k in range(len(muscles)):
         muscle = muscles[k]
         # muscle forces of MuJoCo are negative in tension

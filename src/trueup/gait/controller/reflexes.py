@@ -5,6 +5,7 @@ entry there or in a custom file, see :func:`load_controller`.
 """
 
 import functools
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
@@ -19,14 +20,16 @@ from trueup.gait.controller._registers import (
     GAINS,
     GATES,
     SIGNALS,
+    FootSignal,
     Measured,
+    Register,
 )
 
 Plane = Literal["sagittal", "frontal"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(min_length=1)
     plane: Plane = "sagittal"
@@ -90,7 +93,7 @@ class Reflex(_Part):
 class ReflexController(BaseModel):
     """A reflex controller as data."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str
     prestimulation: float = Field(ge=0.0, le=1.0)
@@ -125,8 +128,13 @@ class ReflexController(BaseModel):
             for part in ("gains", "muscles", "reflexes")
         }
         groups = {f"force_{muscle.name}" for muscle in kept["muscles"]}
-        kept_signals = [s for s in self.signals if s.measured in {*groups, *Measured.__members__}]
+        groups |= {*Measured.__members__, *FootSignal.__members__}
+        kept_signals = [signal for signal in self.signals if signal.measured in groups]
         return self.model_copy(update={**kept, "signals": tuple(kept_signals)})
+
+    def senses(self, measured: Collection[str]) -> bool:
+        """Whether it has a signal of one of these measured signals."""
+        return any(signal.measured in measured for signal in self.signals)
 
 
 def load_controller(path: str | Path) -> ReflexController:
@@ -148,10 +156,18 @@ def load_controller(path: str | Path) -> ReflexController:
         raise GaitError(f"{path} is not a valid reflex controller: {_reasons(error)}") from error
 
 
+_SHIPPED = Path(__file__).with_name("reflexes.yaml")
+
+
 @functools.cache
 def default_controller() -> ReflexController:
     """The shipped reflex controller."""
-    return load_controller(Path(__file__).with_name("reflexes.yaml"))
+    return load_controller(_SHIPPED)
+
+
+def shipped_reflexes() -> str:
+    """Text of the file of the shipped reflexes, to be changed to own ones."""
+    return _SHIPPED.read_text(encoding="utf-8")
 
 
 def _reasons(error: ValidationError) -> str:
@@ -167,8 +183,11 @@ def _check_names(controller: ReflexController, frontal: bool) -> None:
     signals = _distinct("signal", [signal.name for signal in controller.signals])
     _distinct("reflex", [reflex.name for reflex in controller.reflexes])
     measured = [*Measured.__members__, *(f"force_{muscle}" for muscle in muscles)]
+    measured += FootSignal.__members__
     for signal in controller.signals:
         _known(f"signal {signal.name!r}", "measured signal", signal.measured, measured)
+    _separate("gain", gains, {*Register.__members__} - {*GAINS, *FRONTAL_GAINS})
+    _separate("signal", signals, {*Register.__members__, *gains} - {*SIGNALS})
     needed = [*GAINS, *(FRONTAL_GAINS if frontal else ())]
     for name in needed:
         _known("the supraspinal layer", "gain", name, gains)
@@ -196,6 +215,13 @@ def _distinct(what: str, names: list[str]) -> list[str]:
     if twice:
         raise GaitError(f"names of each {what} must be unique; repeated: {listing(twice)}")
     return names
+
+
+def _separate(what: str, names: list[str], taken: set[str]) -> None:
+    if both := [name for name in names if name in taken]:
+        raise GaitError(
+            f"the names {listing(both)} are those of other quantities: rename each {what} of them"
+        )
 
 
 def _known(who: str, what: str, name: str, names) -> None:

@@ -10,6 +10,7 @@ from scipy.interpolate import PchipInterpolator
 
 from trueup.gait.device.conditions import CONDITIONS
 from trueup.gait.device.settings import DeviceSettings
+from trueup.gait.report.walk_verdict import natural_criteria
 from trueup.gait.search._make_problem import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
 from trueup.gait.search.fresh_perturbations import final_candidates
@@ -112,6 +113,7 @@ class ConditionResult:
       speed: mean speed of that walk [m/s].
       survived: number of survived perturbed repeats, and their total number.
       torque: torque of the device; None for conditions without torque.
+      natural: criteria of naturalness of that walk, as in its verdict.
     """
 
     condition: str
@@ -121,6 +123,7 @@ class ConditionResult:
     speed: float
     survived: tuple[int, int]
     torque: Torque | None = None
+    natural: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,36 @@ class DeviceComparison:
         return found
 
     @property
+    def naturalness(self) -> str:
+        """How natural the walks without the device are."""
+        judged = {one.seed: one.natural for one in self.of("without") if one.natural}
+        if not judged:
+            return (
+                "Whether the walk without the device is natural is unknown: no stride was judged."
+            )
+        missed = {seed: [one for one in found if not one["met"]] for seed, found in judged.items()}
+        seed = max(missed, key=lambda seed: len(missed[seed]))
+        count = len(judged[seed])
+        if not missed[seed]:
+            return f"The walk without the device is natural by all of its {count} criteria."
+        named = [
+            f"{one['name']} {one['value']:.3g} {one['unit']} "
+            f"({'at most' if one['at_most'] else 'at least'} {one['limit']:.3g})"
+            for one in missed[seed]
+        ]
+        return (
+            f"The walk without the device is not natural: it misses {len(missed[seed])} of {count} "
+            f"criteria (seed {seed}): {'; '.join(named)}. What a device changes in it need not be "
+            "what it changes in people."
+        )
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether the walks without the device meet all criteria of naturalness."""
+        without = [one.natural for one in self.of("without")]
+        return all(found and all(one["met"] for one in found) for found in without)
+
+    @property
     def headline(self) -> str:
         """Summary of the effect of the device on the metabolic rate."""
         found, settings = self.difference("metabolic_rate"), self.settings
@@ -241,6 +274,7 @@ class DeviceComparison:
             "kind": "device comparison",
             "settings": self.settings.to_dict(),
             "headline": self.headline,
+            "naturalness": self.naturalness,
             "masses_kg": dict(self.masses),
             "results": [
                 {
@@ -250,6 +284,8 @@ class DeviceComparison:
                     "speed_m_s": _plain(one.speed),
                     "repeats_survived": one.survived[0],
                     "repeats": one.survived[1],
+                    "natural_criteria": len(one.natural),
+                    "natural_criteria_met": sum(bool(each["met"]) for each in one.natural),
                     **{name: value.to_dict() for name, value in one.quantities.items()},
                     **({} if one.torque is None else {"torque": one.torque.to_dict()}),
                 }
@@ -289,7 +325,8 @@ def condition_result(condition: str, directory: RunDirectory) -> ConditionResult
         name: at_speed({key: values[:-1] for key, values in terms.items()}, name, speed)
         for name in QUANTITIES
     }
-    survival = next(iter(read_solution(directory).get("survival", {}).values()), {})
+    solution = read_solution(directory)
+    survival = next(iter(solution.get("survival", {}).values()), {})
     torque = None
     if simulation.profile is not None:
         _, (series,) = observe_walks(simulation, vector[None])
@@ -304,6 +341,7 @@ def condition_result(condition: str, directory: RunDirectory) -> ConditionResult
         float(terms["speed"][-1]),
         (int(survival.get("survived", 0)), int(survival.get("perturbations", 0))),
         torque,
+        tuple(natural_criteria(solution.get("verdict") or {})),
     )
 
 

@@ -51,7 +51,10 @@ def _findings(found: DeviceComparison) -> list[reports.Finding]:
     severity = "info"
     if headline.is_significant:
         severity = "good" if headline.mean < 0.0 else "warning"
-    said = [reports.Finding(severity, found.headline, "differences")]
+    said = [
+        reports.Finding(severity, found.headline, "differences"),
+        reports.Finding("good" if found.is_natural else "warning", found.naturalness),
+    ]
     for condition in CONDITIONS:
         fell = [one.seed for one in found.of(condition) if one.lasted < 19.9]
         if fell:

@@ -14,6 +14,13 @@ QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 """Rotation by 90 degrees about x: from y up to z up."""
 
 
+_FOUND_AND_PLACE = (1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND)) | (
+    1 << int(mujoco.mjtConDataField.mjCONDATA_POS)
+)
+_NET_FORCE = 3
+"""Content and reduction of a contact sensor of MuJoCo."""
+
+
 def set_mass(body: Any, part: Mapping[str, Any], center: ArrayLike) -> None:
     """Set mass and inertia; the second axis of the inertia is that of the joints of the legs.
 
@@ -99,6 +106,24 @@ def add_touch(spec: mujoco.MjSpec, body: Any, name: str, center: ArrayLike, half
     kind = mujoco.mjtGeom.mjGEOM_BOX
     body.add_site(name=site, type=kind, pos=center, size=half, group=4)
     add_sensor(spec, name, mujoco.mjtSensor.mjSENS_TOUCH, mujoco.mjtObj.mjOBJ_SITE, site)
+
+
+def add_pressure(spec: mujoco.MjSpec, body: str, name: str) -> None:
+    """Add a sensor of the contacts of a foot: their number and their centre of pressure [m].
+
+    Args:
+      spec: spec.
+      body: body of the foot; contacts of the bodies that it carries count too.
+      name: name of the sensor.
+    """
+    spec.add_sensor(
+        name=name,
+        type=mujoco.mjtSensor.mjSENS_CONTACT,
+        objtype=mujoco.mjtObj.mjOBJ_XBODY,
+        objname=body,
+        # the net force of all contacts, which acts at their centre of pressure
+        intprm=(_FOUND_AND_PLACE, _NET_FORCE, 1),
+    )
 
 
 def add_sensor(spec: mujoco.MjSpec, name: str, kind: Any, objtype: Any, target: str) -> None:

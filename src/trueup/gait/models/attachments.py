@@ -116,7 +116,8 @@ def attach_exoskeleton(
       The model.
 
     Raises:
-      GaitError: unknown device, missing joint, or a model that already has an exoskeleton.
+      GaitError: unknown device, missing joint, a device that is as heavy as the body, or a model
+        that already has an exoskeleton.
       ModelError: the model does not compile.
     """
     device = find_device(device) if isinstance(device, str) else device
@@ -129,6 +130,12 @@ def attach_exoskeleton(
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     forward = data.xaxis[_joint(model, anatomy.root.forward)]
+    carried = len(LEGS) * sum(part.mass for part in device.parts.values())
+    if carried >= (own := float(np.sum(model.body_mass))):
+        raise GaitError(
+            f"the device has {carried:.4g} kg on both legs, and the body that carries it only "
+            f"{own:.4g} kg: reduce the masses of its parts"
+        )
     axes = np.stack([forward, np.cross(UPWARD, forward), UPWARD], axis=1)
     for side, name in zip(LEGS, anatomy.both(anatomy.exoskeleton), strict=True):
         if spec.actuator(name) is not None:

@@ -51,6 +51,8 @@ PARTS = np.dtype(
         ("adduction", np.int64, (2,)),
         ("inward", np.float64, (2,)),
         ("touch", np.int64, (2, len(Touch))),
+        ("pressure", np.int64, (2,)),
+        ("foot_signals", np.int64),
         ("knee_joint", np.int64, (2,)),
         ("ankle_joint", np.int64, (2,)),
         ("limits", np.int64, (2, len(SENSED_LIMITS))),
@@ -70,9 +72,10 @@ leg,
 -1 for missing parts.
 
 ``inward`` is the sign of the coordinate of adduction that moves a leg towards the other one,
-``exo_gain`` the torque per unit of control [N m], ``weight`` the unit of loads [N], ``grade`` the
-slope of the ground, rise over run; ``stair_*`` are the sizes of :class:`trueup.gait.Stairs`, all
-zero without stairs.
+``pressure`` are the sensors of the centre of pressure, ``foot_signals`` is the index of the first
+signal of a foot in a row of measured signals, ``exo_gain`` the torque per unit of control [N m],
+``weight`` the unit of loads [N], ``grade`` the slope of the ground, rise over run; ``stair_*`` are
+the sizes of :class:`trueup.gait.Stairs`, all zero without stairs.
 """
 
 MUSCLE = np.dtype(
@@ -101,6 +104,11 @@ class BodyMap(NamedTuple):
     parts: np.ndarray
     muscles: np.ndarray
     soles: np.ndarray
+
+
+def pressure_sensor(side: str) -> str:
+    """Name of the sensor of the centre of pressure of a foot."""
+    return f"pressure_{side}"
 
 
 class NamedParts:
@@ -194,6 +202,7 @@ class NamedParts:
             [self.sensor(anatomy.touch_sensors[place.name], side) for place in Touch]
             for side in LEGS
         ]
+        part["pressure"] = [self._optional_sensor(pressure_sensor(side)) for side in LEGS]
         part["knee_joint"], part["ankle_joint"] = joints[:, Joint.knee], joints[:, Joint.ankle]
         part["limits"] = self._limit_sensors()
         part["exo_ctrl"], part["exo_gain"] = -1, 1.0
@@ -241,10 +250,13 @@ class NamedParts:
         for k, joint in enumerate(SENSED_LIMITS):
             for leg, side in enumerate(LEGS):
                 name = self.anatomy.named(self.anatomy.limit_sensors.get(joint.name, ""), side)
-                sensor = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SENSOR, name)
-                if name and sensor >= 0:
-                    found[leg, k] = self.model.sensor_adr[sensor]
+                found[leg, k] = self._optional_sensor(name)
         return found
+
+    def _optional_sensor(self, name: str) -> int:
+        """Address of a sensor; -1 without it."""
+        sensor = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SENSOR, name) if name else -1
+        return int(self.model.sensor_adr[sensor]) if sensor >= 0 else -1
 
     def _inward(self, pattern: str) -> list[float]:
         """Sign of the coordinate of each leg for motion towards the other leg."""

@@ -127,3 +127,30 @@ def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:
         for other in planes:
             to_body = data.xmat[model.body(other.parent.name).id].reshape(3, 3).T
             other.pos = np.asarray(other.pos) + to_body @ (0.0, 0.0, floor)
+
+
+def ground_friction(model: mujoco.MjModel, plane: int) -> float:
+    """Largest friction coefficient of the contacts of a plane; infinite for a plane that no geom
+    can touch.
+
+    Args:
+      model: model.
+      plane: id of the plane.
+    """
+    one, other = model.pair_geom1, model.pair_geom2
+    pairs = np.flatnonzero((one == plane) | (other == plane))
+    found = [float(model.pair_friction[pair, 0]) for pair in pairs if model.pair_dim[pair] > 1]
+    types, affinities = model.geom_contype, model.geom_conaffinity
+    touches = (types & affinities[plane]) | (affinities & types[plane])
+    moving = model.body_weldid[model.geom_bodyid] != 0
+    geoms = np.flatnonzero((touches != 0) & moving)
+    for geom in geoms:
+        # of two geoms the one of higher priority decides, else the larger values
+        both = np.array([plane, geom])
+        priority = model.geom_priority[both]
+        deciding = both[priority == priority.max()]
+        holds = model.geom_condim[deciding].max() > 1
+        found.append(float(model.geom_friction[deciding, 0].max()) if holds else 0.0)
+    if not len(geoms) and not len(pairs):
+        return np.inf
+    return max(found, default=0.0)

@@ -15,10 +15,16 @@ from trueup.gait.models._exoskeleton_actuators import (
     torque_of_control,
 )
 from trueup.gait.models._shipped_models import SHIPPED_MODELS, build_shipped_model
-from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist_anatomy
+from trueup.gait.models._spec_parts import add_pressure
+from trueup.gait.models.anatomy import ANATOMY, LEGS, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
-from trueup.gait.models.body_map import BodyMap, NamedParts
-from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
+from trueup.gait.models.body_map import BodyMap, NamedParts, pressure_sensor
+from trueup.gait.models.terrain import (
+    STEEPEST_SLOPE,
+    Stairs,
+    add_stairs,
+    ground_friction,
+)
 from trueup.simulation.models.limits import check_model_file
 
 NO_TERRAIN_HEIGHT = -10.0
@@ -93,6 +99,8 @@ class Walker:
         slope: float = 0.0,
         stairs: Stairs | None = None,
         device: str | Device | None = None,
+        *,
+        pressure: bool = False,
     ) -> "Walker":
         """Walker of an MJCF file, or a shipped one by its name.
 
@@ -104,6 +112,7 @@ class Walker:
           slope: rise of the ground in the direction of walking [deg].
           stairs: stairs on the ground.
           device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
+          pressure: add sensors of the centre of pressure of each foot, for controllers that use it.
 
         Raises:
           ModelError: the file is missing or does not compile.
@@ -126,7 +135,7 @@ class Walker:
                     f"no such model file or shipped model {path}; shipped "
                     f"models: {listing(SHIPPED_MODELS)}.{did_you_mean(path.name, SHIPPED_MODELS)}"
                 )
-            elif device is None and stairs is None:
+            elif device is None and stairs is None and not pressure:
                 return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
             else:
                 spec = mujoco.MjSpec.from_file(str(path))
@@ -134,6 +143,10 @@ class Walker:
                 attach_exoskeleton(spec, device, anatomy)
             if stairs is not None:
                 add_stairs(spec, stairs)
+            if pressure:
+                names = anatomy or myoassist_anatomy()
+                for side in LEGS:
+                    add_pressure(spec, names.named(names.foot, side), pressure_sensor(side))
             model = spec.compile()
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
@@ -227,6 +240,13 @@ class Walker:
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         if not len(planes):
             raise GaitError(f"{self.source} has no ground plane, which a slope requires")
+        friction = max(ground_friction(model, int(geom)) for geom in planes)
+        if not abs(self.grade) < friction:
+            raise GaitError(
+                f"the slope is {self.slope:g} deg, but with their friction of {friction:.3g} the "
+                f"contacts of {self.source} slide from {np.rad2deg(np.arctan(friction)):.3g} deg: "
+                "use a smaller slope, or increase the friction in the model"
+            )
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         half = -0.5 * np.deg2rad(self.slope)

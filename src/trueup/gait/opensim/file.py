@@ -5,7 +5,6 @@ from xml.etree.ElementTree import Element
 
 from trueup.errors import GaitError, listing
 from trueup.gait.opensim.joints import (
-    Frames,
     UnknownFunctionError,
     find_function,
     read_bodies,
@@ -13,8 +12,18 @@ from trueup.gait.opensim.joints import (
 )
 from trueup.gait.opensim.model import Coordinate, Coupler, OsimModel, Remark
 from trueup.gait.opensim.muscles import MUSCLES, read_muscles, read_surfaces
+from trueup.gait.opensim.parts.frames import Frames
 from trueup.gait.opensim.parts.reading import read_parts
-from trueup.gait.opensim.xml import flag, last_name, named, numbers, objects, read_xml, text_of
+from trueup.gait.opensim.xml import (
+    flag,
+    last_name,
+    named,
+    number,
+    numbers,
+    objects,
+    read_xml,
+    text_of,
+)
 
 _WITHOUT_EFFECT = {
     "ControllerSet": "controllers",
@@ -97,7 +106,7 @@ def _model(model: Element, path: Path) -> OsimModel:
         joints,
         coordinates,
         couplers,
-        surfaces,
+        {name: surface for name, surface in surfaces.items() if surface is not None},
         muscles,
         tuple(remarks),
         parts,
@@ -126,7 +135,8 @@ def _coupler(element: Element, coordinates: dict[str, Coordinate], refuse) -> Co
     except UnknownFunctionError as error:
         refuse(named(element), f"a constraint with {error}")
         return None
-    return Coupler(named(element), dependent, independent, function)
+    factor = number(element, "scale_factor", 1.0)
+    return Coupler(named(element), dependent, independent, function.scaled(factor))
 
 
 def _check_chains(couplers: dict[str, Coupler]) -> None:

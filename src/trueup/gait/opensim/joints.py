@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from trueup.errors import GaitError, did_you_mean, listing
+from trueup.errors import GaitError, listing
 from trueup.gait.opensim.functions import (
     CONSTANT_ZERO,
     IDENTITY,
@@ -14,7 +14,7 @@ from trueup.gait.opensim.functions import (
     Spline,
 )
 from trueup.gait.opensim.model import GROUND, Axis, Body, Coordinate, Frame, Joint
-from trueup.gait.opensim.rotations import euler_xyz, pose
+from trueup.gait.opensim.parts.frames import Frames, offset_pose
 from trueup.gait.opensim.xml import (
     flag,
     last_name,
@@ -22,7 +22,7 @@ from trueup.gait.opensim.xml import (
     number,
     numbers,
     objects,
-    reference,
+    path_of,
     text_of,
 )
 
@@ -42,6 +42,9 @@ SIMPLE_JOINTS: dict[str, tuple[str, ...]] = {
     "FreeJoint": NAMES,
 }
 """Joints whose coordinates are motions about and along the axes of their frame, in order."""
+
+CLOSE_BY = 1e-7
+"""Distance of two points of a spline that OpenSim takes for equal ones."""
 
 Refuse = Callable[[str, str], None]
 """Function of the name of a part and the reason why it cannot be represented."""
@@ -78,6 +81,9 @@ def read_function(element: Element) -> Function:
     if kind in ("SimmSpline", "NaturalCubicSpline", "PiecewiseLinearFunction"):
         count = max(len((text_of(element, "x") or "").split()), 2)
         x, y = numbers(element, "x", count), numbers(element, "y", count)
+        # published files repeat points, which bends the spline of OpenSim like a point close by
+        for k in np.flatnonzero((np.diff(x) == 0.0) & (np.diff(y) == 0.0)):
+            x[k + 1] = x[k] + CLOSE_BY
         if (np.diff(x) <= 0.0).any():
             raise GaitError(f"<x> of the {kind} {named(element)!r} is not increasing")
         return Spline(tuple(x.tolist()), tuple(y.tolist()), kind != "PiecewiseLinearFunction")
@@ -137,45 +143,6 @@ def read_bodies(model: Element, refuse: Refuse) -> dict[str, Body]:
     return bodies
 
 
-def offset_pose(element: Element, place: str = "translation", turn: str = "orientation"):
-    """Pose ``(4, 4)`` of a frame in its parent frame."""
-    zero = (0.0, 0.0, 0.0)
-    return pose(euler_xyz(numbers(element, turn, 3, zero)), numbers(element, place, 3, zero))
-
-
-class Frames:
-    """Frames of a model by name: those of its bodies and those fixed in them."""
-
-    def __init__(self, model: Element, bodies: dict[str, Body]):
-        self._bodies = bodies
-        self._offsets = {
-            named(element): element
-            for group in ("BodySet", "ComponentSet", "components")
-            for owner in objects(model, group)
-            for element in owner.iter("PhysicalOffsetFrame")
-        }
-
-    def find(self, name: str, own: dict[str, Element] | None = None) -> Frame:
-        """A frame by its name; frames of a joint take precedence.
-
-        Raises:
-          GaitError: unknown frame, or one fixed to itself.
-        """
-        found, seen = np.eye(4), set()
-        while name not in self._bodies and name != GROUND:
-            element = (own or {}).get(name, self._offsets.get(name))
-            if element is None or name in seen:
-                known = [*self._bodies, GROUND]
-                raise GaitError(
-                    f"unknown frame or body {name!r}; available: {listing(known)}."
-                    f"{did_you_mean(name, known)}"
-                )
-            seen.add(name)
-            found = offset_pose(element) @ found
-            name = reference(element, "parent") or GROUND
-        return Frame(name, found)
-
-
 def read_joints(
     model: Element, bodies: dict[str, Body], frames: Frames, refuse: Refuse
 ) -> tuple[tuple[Joint, ...], dict[str, Coordinate]]:
@@ -194,17 +161,12 @@ def read_joints(
         joints.append(Joint(named(element), parent, child, axes))
 
     for element in objects(model, "JointSet"):  # version 4
-        own = {
-            named(frame): frame
-            for holder in element.findall("frames")
-            for frame in holder.iter("PhysicalOffsetFrame")
-        }
         ends = []
         for end in ("parent_frame", "child_frame"):
-            name = reference(element, end)
-            if name is None:
+            path = path_of(element, end)
+            if path is None:
                 raise GaitError(f"the joint {named(element)!r} has no <socket_{end}>")
-            ends.append(frames.find(name, own))
+            ends.append(frames.find(path, ("jointset", named(element))))
         take(element, *ends)
     for body in objects(model, "BodySet"):  # version 3
         for holder in body.findall("Joint"):

@@ -153,7 +153,8 @@ def fit_muscle(muscle: Muscle, shortest: float, longest: float) -> MuscleFit:
     slack = muscle.tendon * (1.0 + 0.5 * strain)
     # strength, lengths and speed relative to those of OpenSim, and the limits of the curves
     start = np.array([1.0, 1.0, 0.0, 0.4, 1.7, 0.5, 1.0, 1.4])
-    lower = np.array([0.4, 0.5, -0.7, 0.0, 1.2, 0.0, 0.2, 1.02])
+    # MuJoCo refuses a passive force of zero, which fibers have that are always slack
+    lower = np.array([0.4, 0.5, -0.7, 0.0, 1.2, 1e-4, 0.2, 1.02])
     upper = np.array([1.3, 2.5, 0.7, 0.95, 3.5, 20.0, 5.0, 2.5])
     weights = np.sqrt(WEIGHTS)[:, None, None]
 

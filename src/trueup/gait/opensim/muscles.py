@@ -7,13 +7,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.opensim.joints import (
-    Frames,
-    Refuse,
-    UnknownFunctionError,
-    find_function,
-    offset_pose,
-)
+from trueup.gait.opensim.forces.schutte_curves import SchutteCurves
+from trueup.gait.opensim.joints import Refuse, UnknownFunctionError, find_function
 from trueup.gait.opensim.model import (
     GROUND,
     Body,
@@ -24,13 +19,24 @@ from trueup.gait.opensim.model import (
     Surface,
 )
 from trueup.gait.opensim.muscle_curves import MillardCurves, MuscleCurves, ThelenCurves
+from trueup.gait.opensim.parts.frames import Frames, offset_pose
 from trueup.gait.opensim.rotations import moved
-from trueup.gait.opensim.xml import flag, named, number, numbers, objects, reference, text_of
+from trueup.gait.opensim.xml import (
+    flag,
+    named,
+    number,
+    numbers,
+    objects,
+    path_of,
+    reference,
+    text_of,
+)
 
-THELEN = ("Thelen2003Muscle", "Thelen2003Muscle_Deprecated", "Schutte1993Muscle_Deprecated")
+THELEN = ("Thelen2003Muscle", "Thelen2003Muscle_Deprecated")
+SCHUTTE = "Schutte1993Muscle_Deprecated"
 MILLARD = ("Millard2012EquilibriumMuscle", "Millard2012AccelerationMuscle")
 RIGID = "RigidTendonMuscle"
-MUSCLES = (*THELEN, *MILLARD, RIGID)
+MUSCLES = (*THELEN, SCHUTTE, *MILLARD, RIGID)
 
 THELEN_TIMES, MILLARD_TIMES = (0.015, 0.05), (0.01, 0.04)
 """Time constants of activation and deactivation in OpenSim, where a file has none [s]."""
@@ -38,25 +44,27 @@ THELEN_TIMES, MILLARD_TIMES = (0.015, 0.05), (0.01, 0.04)
 SIDES = {"x": 0, "y": 1, "z": 2}
 
 
-def read_surfaces(model: Element, bodies: dict[str, Body], refuse: Refuse) -> dict[str, Surface]:
-    """Surfaces by name.
+def read_surfaces(
+    model: Element, bodies: dict[str, Body], refuse: Refuse
+) -> dict[str, Surface | None]:
+    """Surfaces by name; None for those that are not active.
 
     Raises:
       GaitError: invalid numbers.
     """
     holders = [*objects(model, "BodySet"), *model.findall("Ground")]
-    surfaces: dict[str, Surface] = {}
+    surfaces: dict[str, Surface | None] = {}
     for holder in holders:
         body = GROUND if holder.tag == "Ground" else named(holder)
         if body not in bodies and body != GROUND:
             continue
         for element in objects(holder, "WrapObjectSet"):
-            if not flag(element, "active", True):
-                continue
             name = named(element)
             if name in surfaces:
                 raise GaitError(f"two surfaces have the same name {name!r}")
-            if (surface := _surface(element, name, body)) is None:
+            if not flag(element, "active", True):
+                surfaces[name] = None
+            elif (surface := _surface(element, name, body)) is None:
                 refuse(name, f"a surface of the kind {element.tag}; it is ignored")
             else:
                 surfaces[name] = surface
@@ -96,7 +104,7 @@ def read_muscles(
     model: Element,
     frames: Frames,
     coordinates: dict[str, Coordinate],
-    surfaces: dict[str, Surface],
+    surfaces: dict[str, Surface | None],
     refuse: Refuse,
 ) -> tuple[Muscle, ...]:
     """Muscles in the order of the file.
@@ -121,7 +129,7 @@ def _muscle(
     element: Element,
     frames: Frames,
     coordinates: dict[str, Coordinate],
-    surfaces: dict[str, Surface],
+    surfaces: dict[str, Surface | None],
     refuse: Refuse,
 ) -> Muscle:
     name = named(element)
@@ -140,6 +148,8 @@ def _muscle(
         surface = reference(one, "wrap_object") or ""
         if surface not in surfaces:
             refuse(f"{name}/{surface}", "a missing surface, or one of an unsupported kind")
+            continue
+        if surfaces[surface] is None:
             continue
         first, last = numbers(one, "range", 2, (-1.0, -1.0)).astype(int)
         last_index = len(points) - 1
@@ -161,7 +171,7 @@ def _muscle(
     for key, value in sizes.items():
         if not value > 0.0:
             raise GaitError(f"the {key} of the muscle {name!r} is {value:g}; it must be positive")
-    activation, deactivation = THELEN_TIMES if element.tag in THELEN else MILLARD_TIMES
+    speed, times = _speed_and_times(element)
     pennation = number(element, "pennation_angle_at_optimal", number(element, "pennation_angle", 0))
     if not 0.0 <= pennation < 1.5:
         raise GaitError(f"the pennation angle of {name!r} is {pennation:g} rad; expected 0 to 1.5")
@@ -170,18 +180,56 @@ def _muscle(
         tuple(points),
         tuple(wraps),
         pennation=pennation,
-        speed=number(element, "max_contraction_velocity", 10.0),
-        times=(
-            number(element, "activation_time_constant", activation),
-            number(element, "deactivation_time_constant", deactivation),
-        ),
+        speed=speed,
+        times=times,
         curves=_curves(element),
         rigid=element.tag == RIGID or flag(element, "ignore_tendon_compliance"),
         **sizes,
     )
 
 
+def _positive(element: Element, defaults: dict[str, float]) -> list[float]:
+    """Positive numbers of a muscle, by their names and defaults.
+
+    Raises:
+      GaitError: one is not positive.
+    """
+    found = []
+    for tag, default in defaults.items():
+        found.append(number(element, tag, default))
+        if not found[-1] > 0.0:
+            raise GaitError(
+                f"<{tag}> of the muscle {named(element)!r} is {found[-1]:g}; it must be positive"
+            )
+    return found
+
+
+def _speed_and_times(element: Element) -> tuple[float, tuple[float, float]]:
+    """Largest shortening speed [optimal lengths/s], and time constants of activation and
+    deactivation [s]."""
+    if element.tag == SCHUTTE:
+        # lengths per time scale; rates of activation at full excitation, and at none
+        defaults = {"time_scale": 0.1, "activation1": 7.667, "activation2": 1.459854}
+        scale, rise, fall = _positive(element, defaults)
+        return 1.0 / scale, (scale / (rise + fall), scale / fall)
+    activation, deactivation = THELEN_TIMES if element.tag in THELEN else MILLARD_TIMES
+    defaults = {
+        "max_contraction_velocity": 10.0,
+        "activation_time_constant": activation,
+        "deactivation_time_constant": deactivation,
+    }
+    speed, *times = _positive(element, defaults)
+    return speed, (times[0], times[1])
+
+
 def _curves(element: Element) -> MuscleCurves:
+    if element.tag == SCHUTTE:
+        curves = {
+            f"{part}_curve": find_function_of(element, name)
+            for part in ("active", "passive", "tendon")
+            if has_function(element, name := f"{part}_force_length_curve")
+        }
+        return SchutteCurves(**curves, damping=number(element, "damping", 0.1))
     if element.tag in THELEN:
         given = {field.name: text_of(element, field.name) for field in fields(ThelenCurves)}
         values = {key: number(element, key) for key, text in given.items() if text is not None}
@@ -229,7 +277,7 @@ def _point(
     refuse: Refuse,
 ) -> PathPoint | None:
     name, kind = named(element), element.tag
-    body = reference(element, "parent_frame", "body")
+    body = path_of(element, "parent_frame", "body")
     if body is None:
         raise GaitError(f"the point {name!r} of {muscle!r} has no body")
     frame = frames.find(body)
@@ -275,10 +323,15 @@ def find_function_of(element: Element, name: str):
     Raises:
       GaitError: there is none.
     """
-    child = element.find(name)
-    if (child is None or not len(child)) and not any(one.get("name") == name for one in element):
+    if not has_function(element, name):
         raise GaitError(f"the point {named(element)!r} has no <{name}>")
     return find_function(element, name)
+
+
+def has_function(element: Element, name: str) -> bool:
+    """Whether there is a function in a property of that name."""
+    child = element.find(name)
+    return (child is not None and len(child) > 0) or any(one.get("name") == name for one in element)
 
 
 def _driver(

@@ -122,8 +122,13 @@ def last_name(path: str) -> str:
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
-def reference(element: Element, *tags: str) -> str | None:
-    """Name in a socket, in the spellings of all OpenSim versions."""
+def path_of(element: Element, *tags: str) -> str | None:
+    """Path or name in a socket, in the spellings of all OpenSim versions."""
     every = [t for tag in tags for t in (f"socket_{tag}", f"socket_{tag}_connectee_name", tag)]
-    text = text_of(element, *every)
+    return text_of(element, *every)
+
+
+def reference(element: Element, *tags: str) -> str | None:
+    """Name in a socket: see :func:`path_of`."""
+    text = path_of(element, *tags)
     return None if text is None else last_name(text)

@@ -1,6 +1,7 @@
 """Verdict on a walk: steadiness and naturalness."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,12 @@ NATURAL = {"hip": 9.0, "knee": 10.0, "ankle": 9.0}
 One and a half times the standard deviation between people in the norms of Schwartz et al. (J.
 Biomech. 41, 2008), which is 6.1, 6.4 and 5.6 degrees RMS over the cycle.
 """
+
+
+LASTS = "time before a fall"
+KEEPS_SPEED = "deviation of the mean speed from"
+SURVIVES = "repeats under unseen perturbations that keep walking"
+"""Names of the criteria of a steady walk; the others are those of a natural one."""
 
 
 def judge_walk(
@@ -85,6 +92,13 @@ def judge_walk(
     return judge(search=search, criteria=criteria, look_at=reasons)
 
 
+def natural_criteria(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Criteria of naturalness in the stored verdict of a walk; empty where it was not judged."""
+    steady = LASTS, KEEPS_SPEED, SURVIVES
+    criteria = verdict.get("criteria") or ()
+    return [one for one in criteria if not any(name in one["name"] for name in steady)]
+
+
 def _not_judged(
     scenario: Scenario, norm: GaitNorm | None, has_strides: bool, prefix: str
 ) -> list[Reason]:
@@ -115,7 +129,7 @@ def _lasting(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion
     lasted = float(records.length[0] * records.period)
     whole = records.ended[0] == 0
     return Criterion(
-        f"{prefix}time before a fall",
+        f"{prefix}{LASTS}",
         duration if whole else min(lasted, np.nextafter(duration, 0.0)),
         duration,
         at_most=False,
@@ -132,7 +146,7 @@ def _speed(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
     duration, anatomy = simulation.settings.duration, simulation.walker.anatomy
     terms = measured.costs(records, anatomy, duration, threshold).terms
     return Criterion(
-        f"{prefix}deviation of the mean speed from {target:g} m/s",
+        f"{prefix}{KEEPS_SPEED} {target:g} m/s",
         float(terms["velocity"][0]),
         SPEED_KEPT,
         unit="m/s",
@@ -147,7 +161,7 @@ def _survival(found: Survival, prefix: str) -> Criterion:
     slowed = int(np.sum(found.slowed))
     said = f"{slowed} of {len(found.fell)} slow to less than half its speed. " if slowed else ""
     return Criterion(
-        f"{prefix}repeats under unseen perturbations that keep walking",
+        f"{prefix}{SURVIVES}",
         part,
         STAY_UP,
         at_most=False,

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.controller._registers import OF_PRESSURE
 from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
 from trueup.gait.controller.parameter_vector import Entry, ParameterVector
+from trueup.gait.controller.reflexes import ReflexController, load_controller
 from trueup.gait.costs.adult_norm import ADULT, adult_norm, fits_condition, named_norm
 from trueup.gait.costs.myoassist import (
     EMG_GROUPS,
@@ -89,14 +91,15 @@ def _continuation(
 def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     model, device = _model(configuration), _device(configuration)
     stairs = None if configuration.stairs is None else Stairs(*configuration.stairs)
-    profile = _profile(configuration)
+    profile, controller = _profile(configuration), _controller(configuration)
+    pressure = controller is not None and controller.senses(OF_PRESSURE)
     conditions = configuration.conditions
     references = configuration.references or [None] * len(conditions)
     scenarios = []
     for (speed, slope), reference in zip(conditions, references, strict=True):
-        walker = Walker.load(model, slope=slope, stairs=stairs, device=device)
+        walker = Walker.load(model, slope=slope, stairs=stairs, device=device, pressure=pressure)
         settings = _settings(configuration, threads)
-        simulation = WalkSimulation(walker, settings, profile=profile)
+        simulation = WalkSimulation(walker, settings, controller, profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
         objective = _objective(configuration, speed, slope, reference)
         if isinstance(objective, WalkObjective):
@@ -277,6 +280,15 @@ def _profile(configuration: GaitConfiguration) -> Profile | None:
     if configuration.use_4param_spline:
         return FourParameterProfile(configuration.fixed_exo, strict)
     return PointsProfile(configuration.n_points, configuration.fixed_exo, strict)
+
+
+def _controller(configuration: GaitConfiguration) -> ReflexController | None:
+    """Own reflexes; None for those of the package."""
+    if configuration.controller is None:
+        return None
+    if configuration.compat is not None:
+        raise GaitError("compat=myoassist has its own reflexes; remove controller, or compat")
+    return load_controller(configuration.controller)
 
 
 def _objective(

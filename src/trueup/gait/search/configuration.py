@@ -45,7 +45,7 @@ COSTS = (
 """Kinds of costs, the flags of the command line without their dash."""
 
 
-PATHS = ("model_file", "reference", "reference_emg", "param_path")
+PATHS = ("model_file", "controller", "reference", "reference_emg", "param_path")
 """Keys with paths."""
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
@@ -91,6 +91,8 @@ class GaitConfiguration(BaseModel):
     model_file: Annotated[str | None, Option("XML", aliases=("--model-path",))] = None
     """MJCF file of the walker, or the name of a model of the package: planar22, myolegs26, myolegs.
     By default the model with the number of muscles."""
+    controller: Annotated[str | None, Option("FILE")] = None
+    """YAML file with own reflexes, in the form of reflexes.yaml of the package."""
     sim_time: Annotated[float, Option("S")] = Field(default=20.0, gt=0.0, le=3600.0)
     """Simulated time [s]."""
     pose_key: Annotated[str, Option("NAME")] = "walk_left"

@@ -1,6 +1,7 @@
 """Earlier results: runs of gait optimisations, and files with vectors."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ from trueup.gait.search._named_entries import is_of_curve, of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.parameters import Space
 from trueup.runs.loop._warm_start import WarmStart, warm_start
+from trueup.runs.store import provenance
 from trueup.runs.store.run_directory import RunDirectory, check_format_version
 from trueup.runs.store.yaml_file import read_mapping
 
 KIND = "gait"
 """Kind of the runs in ``experiment.yaml``."""
+
+CONTROLLER = "controller.yaml"
+"""Copy of own reflexes in a run directory."""
 
 FORMAT_VERSION = 2
 """Version of ``experiment.yaml``; the configuration is stored as in version 1."""
@@ -38,9 +43,36 @@ def _configuration_in(content: Mapping[str, Any], directory: RunDirectory) -> Ga
     if content.get("kind") != KIND:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    return make_configuration(
+    found = make_configuration(
         content.get("configuration"), str(directory.experiment), resolved=True
     )
+    return with_stored_controller(found, directory.path)
+
+
+def with_stored_controller(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
+    """The configuration of a run with its own copy of own reflexes, whose file may change.
+
+    Raises:
+      RunDirectoryError: the copy is not that of the start of the run.
+    """
+    stored = folder / CONTROLLER
+    if configuration.controller is None or not stored.is_file():
+        return configuration
+    if controller_digest(stored) != provenance.read(folder / "provenance.json").get(CONTROLLER):
+        raise RunDirectoryError(f"{stored} has changed: restore it, or repeat the run")
+    return configuration.model_copy(update={"controller": str(stored.resolve())})
+
+
+def controller_digest(path: str | Path) -> str:
+    """SHA-256 of a file of reflexes.
+
+    Raises:
+      GaitError: the file cannot be read.
+    """
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
 
 
 def experiment_content(configuration: str) -> dict[str, Any] | None:

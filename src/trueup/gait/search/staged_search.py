@@ -161,7 +161,8 @@ class StagedSearch:
     @property
     def own_cost(self) -> float:
         """Cost of the best candidate without the constants of remaining steps."""
-        return self.cost - self._last_to_come
+        # the best candidate may be of an earlier step than the last batch
+        return self.cost % self.cost_per_step if np.isfinite(self.cost) else self.cost
 
     # --- ask and tell ----------------------------------------------------------------------------
 

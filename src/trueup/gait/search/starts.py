@@ -141,7 +141,7 @@ def _start_from_path(
     space = problem.space
     if configuration.param_path is None:
         if configuration.moved is None:
-            return space, []
+            return space, ["It starts at the nominal vector; --param-path continues a walk."]
         note = "Fixed entries have their nominal values, as --param-path is not set."
         return space, [note]
     source = best_vector_file(start_path(configuration.param_path))
@@ -191,10 +191,11 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
     """The state of the earlier walk from which walks start; it has the conditions of its run."""
     former = former_configuration(start_path(configuration.param_path or ""))
     device = ("exo", "model", "use_4param_spline", "n_points", "max_torque", "fixed_exo")
+    keys = (*device, "controller")
     values = GaitConfiguration(model="baseline") if former is None else former
     walked = configuration.model_copy(
         update={
-            **{key: getattr(values, key) for key in device},
+            **{key: getattr(values, key) for key in keys},
             "held": None,
             "moved": None,
             "start_values": None,

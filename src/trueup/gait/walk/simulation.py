@@ -11,6 +11,7 @@ from mujoco.batch import Batch
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.compiled import entry_point
 from trueup.gait.controller._exoskeleton_kernel import Clock
+from trueup.gait.controller._registers import FIRST_FORCE, OF_PRESSURE
 from trueup.gait.controller.exoskeleton import Knots, Profile
 from trueup.gait.controller.program import compile_controller
 from trueup.gait.controller.reflexes import ReflexController, default_controller
@@ -88,6 +89,12 @@ class WalkSimulation:
             compat=settings.compat,
         )
         self.body = walker.body_map(self.layout.muscles)
+        self.body.parts["foot_signals"] = FIRST_FORCE + len(self.layout.muscles)
+        if self.controller.senses(OF_PRESSURE) and (self.body.parts["pressure"] < 0).any():
+            raise GaitError(
+                f"the controller {self.controller.name!r} senses the centre of pressure, and "
+                f"{walker.source} has no sensor of it: load it with pressure=True"
+            )
         self.fibers = muscle_fibers(walker)
         self.parameters = walk_parameters(
             self.controller,

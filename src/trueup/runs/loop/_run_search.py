@@ -219,7 +219,7 @@ class _Loop:
             if X is None:
                 self._save(self.limit.state)
                 return Status.EVALUATION_LIMIT, self.limit.message(
-                    self.store.evaluations, self.search.cost
+                    self.store.evaluations, self._shown_cost
                 )
             failures: dict[int, str] = {}
             began = self.seconds
@@ -238,7 +238,7 @@ class _Loop:
             except KeyboardInterrupt:
                 # A batch is pending, so the state of the search cannot be saved: records since the
                 # last checkpoint are dropped and repeated on resume.
-                return Status.INTERRUPTED, f"stopped immediately at cost {self.search.cost:.6g}"
+                return Status.INTERRUPTED, f"stopped immediately at cost {self._shown_cost:.6g}"
             self._longest = max(self._longest, self.seconds - began)
             failures = masked(failures)
             former = np.array(self.search.x, float)
@@ -364,10 +364,14 @@ class _Loop:
     def _end(self, interrupts: Interrupts) -> tuple[Status, str] | None:
         status = self.search.done()
         if status is not None:
-            message = self.search.message or f"{status.value} at cost {self.search.cost:.6g}"
+            message = self.search.message or f"{status.value} at cost {self._shown_cost:.6g}"
             return status, message
         spent = self.budget.spent(
-            self.store.evaluations, self.generation, self.seconds, self.search.cost
+            self.store.evaluations,
+            self.generation,
+            self.seconds,
+            self.search.cost,
+            shown=self._shown_cost,
         )
         if spent is not None:
             return spent

@@ -36,17 +36,31 @@ class Budget:
             raise FitError(f"target_cost must be finite, found {self.target_cost}")
 
     def spent(
-        self, evaluations: int, generations: int, seconds: float, cost: float
+        self,
+        evaluations: int,
+        generations: int,
+        seconds: float,
+        cost: float,
+        shown: float | None = None,
     ) -> tuple[Status, str] | None:
-        """Status and message if a limit is reached, or None."""
+        """Status and message if a limit is reached, or None.
+
+        Args:
+          evaluations: evaluated candidates.
+          generations: finished generations.
+          seconds: spent time [s].
+          cost: cost of the best candidate, compared with ``target_cost``.
+          shown: cost for the message; by default ``cost``.
+        """
+        said = cost if shown is None else shown
         if self.target_cost is not None and cost <= self.target_cost:
-            return Status.TARGET_REACHED, f"cost {cost:.6g} reached {self.target_cost:.6g}"
+            return Status.TARGET_REACHED, f"cost {said:.6g} reached {self.target_cost:.6g}"
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
-            return Status.EVALUATION_LIMIT, f"{evaluations} evaluations: cost {cost:.6g}"
+            return Status.EVALUATION_LIMIT, f"{evaluations} evaluations: cost {said:.6g}"
         if self.max_generations is not None and generations >= self.max_generations:
-            return Status.ITERATION_LIMIT, f"{generations} generations: cost {cost:.6g}"
+            return Status.ITERATION_LIMIT, f"{generations} generations: cost {said:.6g}"
         if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status.TIME_LIMIT, f"{seconds:.1f} s: cost {cost:.6g}"
+            return Status.TIME_LIMIT, f"{seconds:.1f} s: cost {said:.6g}"
         return None
 
     def fraction(self, evaluations: int, generations: int, seconds: float) -> float | None:

@@ -7,9 +7,9 @@ from trueup.gait.opensim.muscle_fit import CLOSE, SPEEDS, MuscleFit
 
 _SAID = (
     "Force of the MuJoCo muscle compared with fibers and tendon of OpenSim (Thelen 2003, Millard "
-    "et al. 2013) at 20 lengths within the joint ranges, activations from 0.1 to 1 and speeds "
-    "from the largest of shortening (-1) to as fast lengthening (1), at a constant length of the "
-    "tendon. MuJoCo's muscle has one curve of length and one "
+    "et al. 2013, Schutte et al. 1993) at 20 lengths within the joint ranges, activations from "
+    "0.1 to 1 and speeds from the largest of shortening (-1) to as fast lengthening (1), at a "
+    "constant length of the tendon. MuJoCo's muscle has one curve of length and one "
     "of speed, made of parabolas. It cannot follow the hyperbola of force and speed, the damping "
     "of fibers, a largest speed that grows with activation, and the lengths at which a tendon "
     "that stretches, or the pennation, moves the largest force with activation. Its activation "

@@ -62,7 +62,8 @@ class LimitSpring:
       coordinate: coordinate.
       side: whether it acts above or below the limit.
       limit: value of the coordinate [rad or m].
-      stiffness: stiffness [N m/rad or N/m].
+      stiffness: stiffness beyond the transition [N m/rad or N/m].
+      transition: distance from the limit over which the stiffness rises [rad or m].
     """
 
     name: str
@@ -70,6 +71,13 @@ class LimitSpring:
     side: Literal["above", "below"]
     limit: float
     stiffness: float
+    transition: float = 0.0
+
+    def force(self, beyond: np.ndarray) -> np.ndarray:
+        """Force towards the limit at distances beyond it [N m or N]; the stiffness rises by the
+        smooth step of OpenSim, a polynomial of the fifth degree."""
+        x = np.clip(beyond / max(self.transition, 1e-12), 0.0, 1.0)
+        return self.stiffness * x**3 * (10.0 - 15.0 * x + 6.0 * x**2) * beyond
 
 
 @dataclass(frozen=True)

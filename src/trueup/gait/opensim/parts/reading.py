@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.opensim.joints import Frames, Refuse
+from trueup.gait.opensim.joints import Refuse
 from trueup.gait.opensim.model import GROUND, Coordinate
 from trueup.gait.opensim.parts.content import (
     JointSpring,
@@ -18,6 +18,7 @@ from trueup.gait.opensim.parts.content import (
     Parts,
     PointSpring,
 )
+from trueup.gait.opensim.parts.frames import Frames
 from trueup.gait.opensim.rotations import euler_xyz, moved, pose
 from trueup.gait.opensim.xml import (
     flag,
@@ -25,6 +26,7 @@ from trueup.gait.opensim.xml import (
     number,
     numbers,
     objects,
+    path_of,
     reference,
     text_of,
 )
@@ -138,6 +140,9 @@ def _limit_springs(element: Element, coordinates: dict[str, Coordinate]) -> list
     coordinate = _coordinate(element, coordinates)
     # angles of this force are in degrees, and its stiffness per degree
     unit = _DEGREE if coordinates[coordinate].turns else 1.0
+    transition = number(element, "transition", 0.1) * unit
+    if transition < 0.0:
+        raise GaitError(f"the transition of {named(element)!r} must not be negative")
     found = []
     sides: tuple[tuple[Literal["above", "below"], str], ...]
     sides = (("above", "upper"), ("below", "lower"))
@@ -145,14 +150,16 @@ def _limit_springs(element: Element, coordinates: dict[str, Coordinate]) -> list
         stiffness = number(element, f"{word}_stiffness", 1.0) / unit
         limit = number(element, f"{word}_limit", 0.0) * unit
         if stiffness > 0.0:
-            found.append(LimitSpring(named(element), coordinate, side, limit, stiffness))
+            found.append(
+                LimitSpring(named(element), coordinate, side, limit, stiffness, transition)
+            )
     return found
 
 
 def _point_spring(element: Element, frames: Frames) -> PointSpring:
     bodies, places = [], []
     for k, letter in ((1, "A"), (2, "B")):
-        body = reference(element, f"body{letter}", f"body_{letter.lower()}", f"body{k}")
+        body = path_of(element, f"body{letter}", f"body_{letter.lower()}", f"body{k}")
         frame = frames.find(body or GROUND)
         place = numbers(element, f"point{letter}", 3, numbers(element, f"point{k}", 3, (0.0,) * 3))
         bodies.append(frame.body)
@@ -167,7 +174,7 @@ def _point_spring(element: Element, frames: Frames) -> PointSpring:
 
 
 def _marker(element: Element, frames: Frames) -> Marker:
-    body = reference(element, "parent_frame", "body")
+    body = path_of(element, "parent_frame", "body")
     if body is None:
         raise GaitError(f"the marker {named(element)!r} has no body")
     frame = frames.find(body)
@@ -180,10 +187,9 @@ def _meshes(model: Element, frames: Frames) -> list[Mesh]:
     holders = [*objects(model, "BodySet"), *model.findall("Ground")]
     for holder in holders:
         body = GROUND if holder.tag == "Ground" else named(holder)
-        owners = [(body, holder)]
-        owners += [(named(one), one) for one in holder.iter("PhysicalOffsetFrame")]
-        for name, owner in owners:
-            frame = frames.find(name)
+        owners = [(frames.find(body), holder)]
+        owners += [(frames.fixed(one), one) for one in holder.iter("PhysicalOffsetFrame")]
+        for frame, owner in owners:
             for attached in owner.findall("attached_geometry"):
                 for element in attached.findall("Mesh"):
                     found.append(_mesh(element, "mesh_file", frame.body, frame.pose, np.ones(3)))

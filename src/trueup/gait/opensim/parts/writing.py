@@ -4,11 +4,13 @@ from pathlib import PurePosixPath
 
 import mujoco
 import numpy as np
+from scipy.optimize import nnls
 
 from trueup.errors import listing
 from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.model import OsimModel, Remark
 from trueup.gait.opensim.parts.content import JointSpring, LimitSpring, Motor, PointSpring
+from trueup.gait.opensim.pose_samples import coordinate_range
 from trueup.gait.opensim.rotations import quaternion
 
 _UNLIMITED = 1e6
@@ -37,7 +39,7 @@ def add_parts(built: Skeleton, model: OsimModel) -> None:
         elif isinstance(spring, JointSpring):
             _add_joint_spring(built, spring)
         else:
-            _add_limit_spring(built, spring)
+            _add_limit_spring(built, model, spring)
 
 
 def _add_markers(built: Skeleton, model: OsimModel) -> None:
@@ -92,18 +94,48 @@ def _add_joint_spring(built: Skeleton, spring: JointSpring) -> None:
     built.remarks.append(Remark("added", spring.name, words))
 
 
-def _add_limit_spring(built: Skeleton, spring: LimitSpring) -> None:
+def _fitted_spring(spring: LimitSpring, reach: float) -> tuple[float, np.ndarray, float]:
+    """Spring of a tendon in place of one whose stiffness rises.
+
+    Args:
+      spring: spring.
+      reach: distance beyond its limit up to which it is fitted.
+
+    Returns:
+      Distance beyond the limit at which it begins, coefficients of its stiffness, and the largest
+      difference of the force.
+    """
+    beyond = np.linspace(0.0, reach, 101)
+    wanted, powers = spring.force(beyond), np.arange(1, 4)
+
+    def fit(start: float) -> tuple[float, np.ndarray, float]:
+        columns = np.maximum(beyond - start, 0.0)[:, None] ** powers / reach**powers
+        # not negative, so that the force rises at all distances
+        found, _ = nnls(columns, wanted)
+        return start, found / reach**powers, float(np.abs(columns @ found - wanted).max())
+
+    starts = np.linspace(0.0, 0.9 * min(spring.transition, reach), 19)
+    return min(map(fit, starts.tolist()), key=lambda found: found[2])
+
+
+def _add_limit_spring(built: Skeleton, model: OsimModel, spring: LimitSpring) -> None:
     """Tendon of one joint whose spring acts beyond its range of lengths."""
+    low, high = coordinate_range(model, spring.coordinate)
+    reach = high - spring.limit if spring.side == "above" else spring.limit - low
+    if not reach > 0.0:  # the range of the coordinate ends before the limit
+        reach = max(spring.transition, 0.1)
+    start, stiffness, error = _fitted_spring(spring, reach)
     sign = built.sense(spring.coordinate) * (1.0 if spring.side == "above" else -1.0)
     end = spring.limit if spring.side == "above" else -spring.limit
     name = f"{spring.name}_{spring.side}"
     tendon = built.spec.add_tendon(
-        name=name, stiffness=[spring.stiffness, 0.0, 0.0], springlength=[-_FAR, end]
+        name=name, stiffness=stiffness.tolist(), springlength=[-_FAR, end + start]
     )
     tendon.wrap_joint(spring.coordinate, sign)
+    unit = "N m" if model.coordinates[spring.coordinate].turns else "N"
     words = (
-        f"a spring of {spring.stiffness:.4g} per rad or m {spring.side} {spring.limit:.4g} of "
-        f"{spring.coordinate}, without its transition and damping"
+        f"a spring {spring.side} {spring.limit:.4g} of {spring.coordinate}, up to "
+        f"{spring.force(np.array(reach)):.3g} {unit} within {error:.2g} {unit}, without damping"
     )
     built.remarks.append(Remark("approximated", spring.name, words))
 
