@@ -8,7 +8,11 @@ A world is one candidate in one segment: world = segment * candidates + candidat
 
 import warp as wp
 
-_HUGE = wp.constant(1e10)  # MuJoCo's limit of a state
+# MuJoCo's limit is 1e10 for all. In single precision a model can turn ever faster without reaching
+# it; above 1e5 a position is not resolved to 0.01, and above 1e6 a step is a thousand turns.
+_FAR = wp.constant(1e5)
+_FAST = wp.constant(1e6)
+_HUGE = wp.constant(1e10)
 
 
 @wp.kernel(enable_backward=False)
@@ -26,12 +30,12 @@ def set_controls(
 
 
 @wp.func
-def _is_bad(values: wp.array2d(dtype=float), world: int):
-    """Index of the first entry that is not finite or huge, or -1."""
+def _is_bad(values: wp.array2d(dtype=float), world: int, most: float):
+    """Index of the first entry that is not finite or too large, or -1."""
     found = int(-1)
     for k in range(values.shape[1]):
         if found < 0:
-            if not (wp.abs(values[world, k]) < _HUGE):
+            if not (wp.abs(values[world, k]) < most):
                 found = k
     return found
 
@@ -55,16 +59,16 @@ def check_states(
     A world that diverges after the end of its segment is not marked.
     """
     world = wp.tid()
-    where = _is_bad(qpos, world)
+    where = _is_bad(qpos, world, _FAR)
     field = int(0)
     if where >= 0:
         field = 1
     else:
-        where = _is_bad(qvel, world)
+        where = _is_bad(qvel, world, _FAST)
         if where >= 0:
             field = 2
         else:
-            where = _is_bad(qacc, world)
+            where = _is_bad(qacc, world, _HUGE)
             if where >= 0:
                 field = 3
     if field > 0 and failed[world, 0] == 0 and step[0] <= last[world // candidates]:

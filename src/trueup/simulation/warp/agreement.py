@@ -22,6 +22,7 @@ _STEPS = 20
 chaos to separate single from double precision."""
 
 _SHARE, _FLOOR = 0.02, 1e-4  # of the motion in these steps; least difference [rad, m]
+_ROUNDING, _SAFETY = 1e-6, 10.0  # relative change of a start, and factor of its consequences
 
 
 def check_structure(
@@ -61,27 +62,35 @@ class Pilot:
                 for s, h in zip(segments, held, strict=True)
             ]
         )
+        controls = np.tile(controls, (len(candidates), 1, 1))
         kept = batch.state[ids]
-        try:
-            found = batch.rollout(
-                self._steps,
-                np.tile(controls, (len(candidates), 1, 1)),
-                record=("qpos", "ncon", "nefc"),
-                ids=ids,
-            )
-        except BatchError:
-            found = {
-                "qpos": np.full((len(ids), self._steps, engine.model.nq), np.nan),
-                "ncon": np.zeros(1, int),
-                "nefc": np.zeros(1, int),
-            }
+        batch.warning[...] = 0
+        found = self._simulated(batch, ids, controls)
+        unstable = batch.warning[ids, :, 1].any(axis=1)
+        self.contacts = int(found["ncon"].max(initial=0))
+        self.constraints = int(found["nefc"].max(initial=0))
+        # how far single precision may lead: an unstable candidate multiplies its rounding
+        batch.state[ids] = kept
+        for name in ("qpos", "qvel"):
+            values = batch.bind(name)
+            values[ids] += _ROUNDING * (1 + np.abs(values[ids]))
+        nudged = self._simulated(batch, ids, controls)
         # warnings of these steps are found again by the device
         batch.warning[...] = 0
         batch.state[ids] = kept
-        self.contacts = int(found["ncon"].max(initial=0))
-        self.constraints = int(found["nefc"].max(initial=0))
         shape = (len(candidates), count, self._steps, engine.model.nq)
         self._qpos = found["qpos"].reshape(shape)
+        with np.errstate(invalid="ignore"):
+            self._spread = np.abs(nudged["qpos"] - found["qpos"]).reshape(shape)
+        self._spread[unstable.reshape(shape[:2])] = np.inf
+
+    def _simulated(self, batch: Batch, ids: np.ndarray, controls: np.ndarray) -> dict[Any, Any]:
+        record = ("qpos", "ncon", "nefc")
+        try:
+            return batch.rollout(self._steps, controls, record=record, ids=ids)
+        except BatchError:
+            whole = np.full((len(ids), self._steps, self._model.nq), np.nan)
+            return {"qpos": whole, "ncon": np.zeros(1, int), "nefc": np.zeros(1, int)}
 
     def compare(self, worlds: Any, starts: dict[str, np.ndarray], places: range) -> None:
         """Compare with the device, which simulates the segments ``places``.
@@ -102,9 +111,10 @@ class Pilot:
         wanted = np.swapaxes(self._qpos[:, part, steps - 1], 0, 1)
         began = np.swapaxes(starts["qpos"][self.candidates][:, part], 0, 1)
         path = np.abs(np.swapaxes(self._qpos[:, part, :steps], 0, 1) - began[:, :, None])
-        allowed = _FLOOR + _SHARE * path.max(axis=2, initial=0.0)
+        spread = np.swapaxes(self._spread[:, part, steps - 1], 0, 1)
+        allowed = _FLOOR + _SHARE * path.max(axis=2, initial=0.0) + _SAFETY * spread
         apart = np.abs(reached - wanted)
-        usable = np.isfinite(wanted).all(axis=2) & ~failed
+        usable = np.isfinite(wanted + spread).all(axis=2) & ~failed
         over = (apart > allowed) & usable[:, :, None]
         if not over.any():
             return

@@ -200,8 +200,8 @@ class WarpEngine(BatchEngine):
             rows_of = lambda name: np.array(batch.expand(name)[: c * count : count])  # noqa: E731
         else:
             names = [n for n in world_fields(self._put) if _is_numeric(self.model, n)]
-            values: Any = self._fields(batch, [models[i] for i in ids])
-            rows_of = lambda name: _of_models(values, name, count)  # noqa: E731
+            own_models = [models[i] for i in ids]
+            rows_of = lambda name: np.stack([model_field(m, name) for m in own_models])  # noqa: E731
         # once a field differed, its rows stay, so that the captured graph does
         rows = differing_rows(self.model, names, rows_of, written | self._names, self._put)
         if rows:
@@ -376,10 +376,6 @@ def _is_numeric(model: mujoco.MjModel, name: str) -> bool:
     """Whether a field of a device's model is one of MjModel, under the same name."""
     owner = model.opt if name.startswith("opt.") else model
     return hasattr(owner, name.removeprefix("opt."))
-
-
-def _of_models(values: Callable[[str], np.ndarray], name: str, count: int) -> np.ndarray:
-    return np.asarray(values(name))[::count]
 
 
 def _time_stamps(model: mujoco.MjModel) -> np.ndarray:
