@@ -23,6 +23,7 @@ chaos to separate single from double precision."""
 
 _SHARE, _FLOOR = 0.02, 1e-4  # of the motion in these steps; least difference [rad, m]
 _ROUNDING, _SAFETY = 1e-6, 10.0  # relative change of a start, and factor of its consequences
+_UNSTABLE = 1e3 * _ROUNDING
 
 
 def check_structure(
@@ -111,10 +112,12 @@ class Pilot:
         wanted = np.swapaxes(self._qpos[:, part, steps - 1], 0, 1)
         began = np.swapaxes(starts["qpos"][self.candidates][:, part], 0, 1)
         path = np.abs(np.swapaxes(self._qpos[:, part, :steps], 0, 1) - began[:, :, None])
-        spread = np.swapaxes(self._spread[:, part, steps - 1], 0, 1)
+        spread = np.swapaxes(self._spread[:, part, :steps].max(axis=2), 0, 1)
         allowed = _FLOOR + _SHARE * path.max(axis=2, initial=0.0) + _SAFETY * spread
         apart = np.abs(reached - wanted)
-        usable = np.isfinite(wanted + spread).all(axis=2) & ~failed
+        # an unstable candidate says nothing about the model
+        stable = (np.isfinite(wanted) & (spread < _UNSTABLE)).all(axis=2)
+        usable = stable & ~failed
         over = (apart > allowed) & usable[:, :, None]
         if not over.any():
             return
