@@ -92,6 +92,7 @@ class WarpEngine(BatchEngine):
         self._buckets = _buckets([s.steps for s in self.segments])
         self._derived = derived_fields(self._put)
         self._capacity: Capacity | None = None
+        self._sizes: dict[Capacity, int] = {}
         self._most = _MOST_WORLDS
         self._names: set[str] = set()
         self._agreed: set[frozenset[str]] = set()
@@ -180,7 +181,9 @@ class WarpEngine(BatchEngine):
         device = wp.get_device(self.device.alias)
         free = device.free_memory if self.device.is_card else memory_size() // 4
         kept = sum(w.count for w in self._kept.values())
-        each = bytes_per_world(self.model, self._capacity, self.device)
+        if self._capacity not in self._sizes:
+            self._sizes[self._capacity] = bytes_per_world(self.model, self._capacity, self.device)
+        each = self._sizes[self._capacity]
         return max(min(self._most, int(_SHARE * (free + each * kept) / each)), 1)
 
     def _prepared(self, ids: np.ndarray, writes, models, failures: dict[int, str]) -> _Chunk:
