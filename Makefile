@@ -11,11 +11,12 @@ WORKERS ?= 2
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs notebooks gallery bench smoke mujoco4 clean
+.PHONY: help demo test warp lint format docs notebooks gallery bench smoke mujoco4 clean
 
 help:
 	@echo "make demo    set up, record a simulated robot, identify it, write a report"
 	@echo "make test    set up with every extra, run all tests"
+	@echo "make warp    set up with MuJoCo Warp too, run the tests of its kernels"
 	@echo "make lint    ruff and pyright"
 	@echo "make format  ruff, changing files"
 	@echo "make docs    build the site into docs/_build/html, executing its examples"
@@ -31,6 +32,11 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+# The kernels of MuJoCo Warp take minutes to compile for a CPU: their tests run apart.
+warp: $(VENV)/.test
+	$(INSTALL) --editable ".[gpu]"
+	$(BIN)/python -m pytest -m "gpu_cold or not gpu_cold" tests/simulation/warp
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check

@@ -44,7 +44,7 @@ def test_jobs_run_targets_that_exist_on_folders_that_exist():
     targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     commands = [step["run"] for step in steps() if "make " in step.get("run", "")]
     named = {re.match(r"make (\w+)", command)[1] for command in commands}
-    assert named == {"lint", "docs", "test", "mujoco4", "smoke"} <= targets
+    assert named == {"lint", "docs", "test", "warp", "mujoco4", "smoke"} <= targets
     for command in commands:
         for folder in re.findall(r"tests/[\w/]+", command):
             assert (ROOT / folder).is_dir(), folder

@@ -9,6 +9,7 @@ from tyro.conf import Positional, arg
 from trueup.cli.lazy_commands import LazyCommands
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
+from trueup.simulation.warp.devices import DeviceName
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Identify:
     """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of all random numbers; by default that of the experiment."""
+    device: DeviceName | None = None
+    """Device of large batches of simulations; by default that of the experiment."""
     dry_run: bool = False
     """Read and check everything, report the planned fit and its time; write nothing."""
     quiet: bool = False
@@ -49,6 +52,7 @@ class Identify:
         return run_identify(
             self.experiment,
             self.seed,
+            self.device,
             self.output,
             self.resume,
             self.overwrite,

@@ -28,6 +28,7 @@ measurement: {signals: {angle: {noise: 0.002}}}
 control: linear
 window: 0.5
 window_states: estimated
+simulation: {device: cpu}
 search: {time_limit: 60, starts: 4, loss: huber}
 held_out: {folds: 2}
 confidence: {level: 0.9, profile: [damping]}

@@ -9,6 +9,7 @@ from trueup.cli.run_results import DONE, print_outcome
 from trueup.reports import Steps, cause_sentence, counted, format_number
 from trueup.runs import Outcome
 from trueup.sysid.experiment.file import load_experiment
+from trueup.sysid.experiment.settings import on_device
 from trueup.sysid.fit.run import plan_identification, run_identification
 from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.report import findings_by_section
@@ -23,6 +24,7 @@ _FINDINGS = 5  # maximum number of findings that are printed
 def run_identify(
     path: Path,
     seed: int | None,
+    device: str | None,
     target: Path | None,
     resume: bool,
     overwrite: bool,
@@ -34,6 +36,7 @@ def run_identify(
     experiment = load_experiment(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
+    experiment = on_device(experiment, device)
     spec = IdentificationSpec.of(experiment, path.parent)
     directory = spec.run_directory(target)
     if dry_run:

@@ -34,7 +34,7 @@ _SUFFICIENT = 1e-2  # minimum reduction of a step as a share of the first-order 
 
 # If no step reduces the cost: forward differences have an error proportional to their step, so
 # central ones are used; their rounding error is large in a rough simulation, so steps are enlarged.
-_LAST_STAGE = 2
+LAST_STAGE = 2
 _COARSER = 100.0
 _MU_START = 1e-4
 
@@ -264,7 +264,7 @@ class LeastSquares:
 
     @property
     def _difference(self) -> float:
-        return self.settings.difference * (_COARSER if self._stage == _LAST_STAGE else 1.0)
+        return self.settings.difference * (_COARSER if self._stage == LAST_STAGE else 1.0)
 
     @property
     def _is_exact_jacobian(self) -> bool:
@@ -455,7 +455,7 @@ class LeastSquares:
         if self._ladder()[0] <= self.settings.mu_max:
             return
         left = self._left_of_uncertainty(linear, promise)
-        if self._stage < _LAST_STAGE and left > self.settings.plateau:
+        if self._stage < LAST_STAGE and left > self.settings.plateau:
             self._stage, self._linear, self.mu = self._stage + 1, None, _MU_START
             return
         if promise <= 1e-6 * self.cost:

@@ -85,7 +85,8 @@ class MultiStart:
         for first in range(0, len(X), step):
             failed: Failures = {}
             part = slice(first, first + step)
-            costs[part] = scan.evaluate_costs(problem, X[part], failed)
+            quick = problem.quick(len(X[part]))
+            costs[part] = scan.evaluate_costs(quick, X[part], failed)
             failures.update((first + row, why) for row, why in failed.items())
         return costs
 

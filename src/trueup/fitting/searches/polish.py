@@ -18,6 +18,7 @@ STATE_VERSION = 1
 """Version of :meth:`Polished.state`."""
 
 _SAME_COST = 1e-6  # relative tolerance of equal costs
+_SAME_SINGLE = 1e-3  # of costs in single precision
 
 
 class Polished:
@@ -56,6 +57,7 @@ class Polished:
         self.message = ""
         self._descent: LeastSquares | None = None
         self._obstacle: str | None = None
+        self._single = False  # whether a cost of the first search is of single precision
         if first.done() is not None:
             self._hand_over()
 
@@ -95,7 +97,11 @@ class Polished:
     def _improved(self) -> LeastSquares | None:
         """The least squares, if it is at least as good as the first search."""
         descent = self._descent
-        if descent is None or self._obstacle is not None or not descent.cost <= self.first.cost:
+        if descent is None or self._obstacle is not None:
+            return None
+        # in single precision the first search may seem better by its rounding
+        most = self.first.cost * (1 + _SAME_SINGLE if self._single else 1)
+        if not descent.cost <= most:
             return None
         return descent
 
@@ -114,6 +120,9 @@ class Polished:
         if self._descent is not None:
             return self._descent.evaluate(problem, X, failures)
         self._obstacle = _obstacle(problem)
+        quick = problem.quick(len(X))
+        self._single = self._single or quick is not problem
+        problem = quick
         if self._obstacle is None and self.settings.loss != "linear":
             problem = _RobustCosts(problem, LeastSquares(self.space, self.settings))
         own = getattr(self.first, "evaluate", None)
@@ -168,6 +177,7 @@ class Polished:
             "status": self.status.value if self.status else None,
             "message": self.message,
             "obstacle": self._obstacle,
+            "single": self._single,
             "descent": self._descent.state() if self._descent else None,
         }
 
@@ -188,6 +198,7 @@ class Polished:
         search.status = Status(state["status"]) if state["status"] else None
         search.message = str(state["message"])
         search._obstacle = state["obstacle"]
+        search._single = bool(state.get("single", False))
         descent = state["descent"]
         search._descent = None if descent is None else LeastSquares.from_state(descent, space)
         return search
@@ -207,8 +218,9 @@ class Polished:
         # costs near zero are rounding, relative to the cost at the start
         began = self.first.history[0]["cost"] if self.first.history else np.inf
         size = max(abs(cost), abs(self.first.cost))
-        rounding = _SAME_COST**2 * abs(began) if np.isfinite(began) else 0.0
-        return abs(cost - self.first.cost) <= _SAME_COST * size + rounding
+        same = _SAME_SINGLE if self._single else _SAME_COST
+        rounding = same**2 * abs(began) if np.isfinite(began) else 0.0
+        return abs(cost - self.first.cost) <= same * size + rounding
 
     def _first_ended(self) -> tuple[Status, str]:
         status = self.first.done() or Status.EVALUATION_LIMIT

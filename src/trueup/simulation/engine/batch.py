@@ -135,24 +135,35 @@ class BatchEngine:
           TimeUpError: a time limit expired, see :mod:`trueup.time_limit`.
         """
         failures = {} if failures is None else failures
-        count = len(self.segments)
         with captured_warnings():
-            batch = self._batch_of(n * count) if models is None else self._new(n * count)
-            states = [w for w in writes if w[0].field.startswith("state.")]
-            if models is not None:
-                batch.set_models([m for m in models for _ in range(count)])
-            else:
-                self._set_fields(batch, n, writes, failures)
-            batch.warning[...] = 0
-            fill = partial(self._fill, batch, self._fields(batch, models), failures)
-            carried = self._carried(batch, n, states, fill, failures)
-            self._set_states(batch, n, states, carried)
-            shaped = SHAPES & self._expanded or models is not None
-            model_of = batch.get_model if shaped else None
-            self._closed.close(batch.state[: n * count], self._rows, count, model_of)
-            first = np.array([s.first_control for s in self.segments])
-            fill(np.arange(n * count), np.tile(first, (n, 1)))
+            batch = self._begin(n, writes, models, failures)
             yield from self._advance(batch, n, failures)
+
+    def _begin(
+        self,
+        n: int,
+        writes: Sequence[tuple[FieldWrite, np.ndarray]],
+        models: Sequence[mujoco.MjModel] | None,
+        failures: dict[int, str],
+    ) -> Batch:
+        """Return a batch with the models and initial states of ``n`` candidates."""
+        count = len(self.segments)
+        batch = self._batch_of(n * count) if models is None else self._new(n * count)
+        states = [w for w in writes if w[0].field.startswith("state.")]
+        if models is not None:
+            batch.set_models([m for m in models for _ in range(count)])
+        else:
+            self._set_fields(batch, n, writes, failures)
+        batch.warning[...] = 0
+        fill = partial(self._fill, batch, self._fields(batch, models), failures)
+        carried = self._carried(batch, n, states, fill, failures)
+        self._set_states(batch, n, states, carried)
+        shaped = SHAPES & self._expanded or models is not None
+        model_of = batch.get_model if shaped else None
+        self._closed.close(batch.state[: n * count], self._rows, count, model_of)
+        first = np.array([s.first_control for s in self.segments])
+        fill(np.arange(n * count), np.tile(first, (n, 1)))
+        return batch
 
     def model_of(self, sim: int) -> mujoco.MjModel:
         """Model of one simulation of the last run that wrote fields, derived constants included."""
@@ -305,8 +316,9 @@ class BatchEngine:
             done += todo
 
     def _buffer(self, name: str, rows: int, steps: int) -> np.ndarray:
-        shape = np.shape(getattr(self._data, name))
-        return np.zeros((rows, steps, *shape))
+        value = getattr(self._data, name)
+        whole = isinstance(value, int)  # counts, which MuJoCo records as 32-bit integers
+        return np.zeros((rows, steps, *np.shape(value)), np.int32 if whole else float)
 
     @property
     def _data(self) -> mujoco.MjData:

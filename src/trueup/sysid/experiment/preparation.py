@@ -18,6 +18,7 @@ from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.models.element_names import generated_names
 from trueup.simulation.models.sources import model_sources
 from trueup.simulation.models.visuals import simulated_spec
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.experiment.design_names import check_design
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.integral_unknowns import add_integrals
@@ -74,6 +75,8 @@ class Prepared:
     torques: Any = field(default=None, init=False)
     """Setup of inverse dynamics, constructed on first use; see
     :class:`trueup.sysid.torque.setup.TorqueSetup`."""
+    device: DeviceChoice = field(default_factory=DeviceChoice)
+    """Device of large batches of simulations; the CPU unless a fit requests another."""
     held_out_states: ParameterDict = field(default_factory=ParameterDict)
     """Initial states of the refitted held-out parts, which are parameters of that fit only."""
 
@@ -98,6 +101,7 @@ class Prepared:
             sequences if sequences is not None else self.training,
             self.settings,
             self.rules,
+            device=self.device,
         )
 
     def held_out_alone(self) -> Any:
@@ -247,7 +251,7 @@ def prepare(
         specs,
         list(dict.fromkeys(inputs)),
         notes,
-        held_out_states,
+        held_out_states=held_out_states,
     )
 
 

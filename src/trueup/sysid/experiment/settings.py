@@ -13,6 +13,7 @@ from trueup._seeds import LARGEST_SEED
 from trueup.fitting.losses import LOSSES, loss_named
 from trueup.fitting.uncertainty import METHODS
 from trueup.signals.clocks.steps import HIGHEST_RATE, LOWEST_RATE
+from trueup.simulation.warp.devices import DeviceName
 from trueup.sysid.experiment.search_names import TORQUES, fit_method_named, fit_methods
 
 Number = float | list[float]
@@ -372,6 +373,16 @@ class MeasurementPart(_Part):
     """Signal -> filter of the measured side."""
 
 
+class SimulationPart(_Part):
+    """Simulation of batches of candidates."""
+
+    device: DeviceName = "auto"
+    """Device of the large batches of the search: ``cpu`` simulates in double precision on all
+    cores; ``cuda`` with MuJoCo Warp in single precision on an NVIDIA card (extra ``gpu``), after
+    which the search ends on the CPU; ``auto`` uses a card where there is one and batches are large
+    enough to pay; ``warp-cpu`` runs the kernels of the card on one core, slowly, for tests."""
+
+
 class SearchPart(_Part):
     """Search of the fit."""
 
@@ -534,6 +545,8 @@ class Experiment(_Part):
     recording."""
     window_states: Literal["measured", "estimated"] = "measured"
     """Initial states of windows: from the measured signals, or estimated as unknowns of the fit."""
+    simulation: SimulationPart = SimulationPart()
+    """Device that simulates."""
     search: SearchPart = SearchPart()
     """Search of the fit."""
     held_out: HeldOut = HeldOut(fraction=0.25)
@@ -546,3 +559,10 @@ class Experiment(_Part):
     """Next recording, designed by ``trueup design``."""
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of all random numbers."""
+
+
+def on_device(experiment: Experiment, device: str | None) -> Experiment:
+    """The experiment with another device of its simulations; None: the same."""
+    if device is None:
+        return experiment
+    return experiment.model_copy(update={"simulation": SimulationPart(device=device)})  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from pathlib import Path
 from trueup.runs import start
 from trueup.runs.execution import Execution
 from trueup.runs.trackers.tracker import Tracker
-from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.experiment.settings import Experiment, on_device
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.run import run_identification
 from trueup.sysid.fit.spec import IdentificationSpec
@@ -19,6 +19,7 @@ def identify(
     output: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    device: str | None = None,
     execution: Execution | None = None,
     trackers: Sequence[Tracker] = (),
     verbose: bool = True,
@@ -31,6 +32,8 @@ def identify(
       output: run directory; None: that of the experiment.
       resume: continue an interrupted run.
       overwrite: replace the run of the directory.
+      device: device of large batches of simulations (``auto``, ``cpu``, ``cuda``, ``warp-cpu``);
+        None: that of the experiment.
       execution: trackers by name.
       trackers: further trackers.
       verbose: show progress on the error stream.
@@ -43,7 +46,7 @@ def identify(
       RunInterrupted: Ctrl-C; the fit is saved and can be resumed, except with scipy.
       UnfinishedRunError: the fit is saved, but a later step failed.
     """
-    spec = IdentificationSpec.of(experiment, folder)
+    spec = IdentificationSpec.of(on_device(experiment, device), folder)
     return start(
         run_identification,
         spec,

@@ -1,13 +1,15 @@
 """Gray-box problem: residuals between recordings and simulation for batches of parameters."""
 
+import copy
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
-from trueup.errors import FitError
+from trueup.errors import FitError, SimulationError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
 from trueup.parameters.prior_rows import PriorRows
@@ -18,6 +20,7 @@ from trueup.simulation.measured.measurement import MeasurementModel, apply_chang
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.observation import ObservedSequence
 from trueup.simulation.targets.variants import BuildModel, ModelVariants
+from trueup.simulation.warp.devices import DeviceChoice, WarpDevice
 from trueup.sysid.fit.measured_starts import MeasuredStarts
 from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
 from trueup.sysid.fit.observe import measured_starts, observe
@@ -41,16 +44,33 @@ class _Group:
     first_residuals: list[int] = field(default_factory=list)
     """First row of the residual of each window."""
     engine: BatchEngine = field(init=False)
+    device: WarpDevice | None = None
+    """Device of the engine; None for the CPU."""
 
     def make_engine(self, n_threads: int) -> None:
-        """Construct the engine of the windows, which records the compared fields."""
-        self.engine = BatchEngine(
+        """Construct the engine of the windows, which records the compared fields.
+
+        Raises:
+          SimulationError: the device cannot simulate the model.
+        """
+        kind: Any = BatchEngine
+        if self.device is not None:
+            from trueup.simulation.warp.engine import WarpEngine
+
+            kind = partial(WarpEngine, device=self.device)
+        self.engine = kind(
             self.variants.model,
             self.windows,
             sorted({channel.field for s in self.sequences for channel in s.channels}),
             n_threads,
             [sequence.segments for sequence in self.sequences],
         )
+
+    def on(self, device: WarpDevice, n_threads: int) -> "_Group":
+        """The same windows on a device."""
+        twin = replace(self, device=device)
+        twin.make_engine(n_threads)
+        return twin
 
 
 class FurtherRows(Protocol):
@@ -86,6 +106,7 @@ class GrayBoxProblem(Problem):
         channel, if sequences have different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.
+      device: device of :meth:`quick`, see :class:`DeviceChoice`; by default the CPU.
 
     Raises:
       FitError: nothing to compare: no sequence, or no measured sample within the simulated time.
@@ -101,6 +122,7 @@ class GrayBoxProblem(Problem):
         measurement: MeasurementModel | Callable[[tuple[str, ...]], MeasurementModel] | None = None,
         build_model: BuildModel | None = None,
         n_threads: int = 0,
+        device: DeviceChoice | None = None,
     ):
         if not models_sequences:
             raise FitError("no recorded sequence to fit")
@@ -115,6 +137,8 @@ class GrayBoxProblem(Problem):
         self.settings = settings or ObservationSettings()
         self.measurement = measurement or MeasurementModel()
         self.n_threads = n_threads
+        self.device = device or DeviceChoice()
+        self._on_device: list[_Group] | None = None
         self.noise_scale = 1.0
         self.torques: FurtherRows | None = None
         """Rows of recorded torques; they count like a prior, not as data of the simulation."""
@@ -161,6 +185,37 @@ class GrayBoxProblem(Problem):
             return self.measurement(sequence.signal_names)
         return self.measurement
 
+    def __getstate__(self) -> dict[str, Any]:
+        """State for another process, without what is on a device."""
+        return {**self.__dict__, "_on_device": None}
+
+    def quick(self, candidates: int) -> "GrayBoxProblem":
+        """The same problem on the chosen device, if that pays for a batch of this size.
+
+        Raises:
+          SimulationError: the device cannot simulate the model.
+        """
+        windows = sum(len(group.windows) for group in self._groups)
+        device = self.device.for_worlds(candidates * windows, self.n_threads)
+        if device is None:
+            return self
+        if self._on_device is None:
+            try:
+                self._on_device = [group.on(device, self.n_threads) for group in self._groups]
+            except SimulationError as error:
+                self.device.refuse(error)
+                return self
+        twin = copy.copy(self)
+        twin._groups = self._on_device
+        return twin
+
+    @property
+    def device_notes(self) -> tuple[str, ...]:
+        """Sentences on the device: which one, chunks of its memory, tables that grew."""
+        engines = [group.engine for group in self._on_device or ()]
+        own = [note for engine in engines for note in getattr(engine, "notes", ())]
+        return (*self.device.notes, *dict.fromkeys(own))
+
     def set_controls(self, controls: Sequence[np.ndarray]) -> None:
         """Replace the controls of the sequences of a problem without windows.
 
@@ -177,6 +232,8 @@ class GrayBoxProblem(Problem):
                 f"{len(self._groups)} models: give one per sequence of one model, without windows"
             )
         group.engine.set_controls(controls)
+        for other in self._on_device or ():
+            other.engine.set_controls(controls)
 
     @property
     def residual_size(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.device_first import DeviceFirst
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page
@@ -17,6 +18,7 @@ from trueup.runs.session import Run, Session
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import solution_content
 from trueup.simulation.engine.spare_memory import release_spare_memory
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.assess.judge import judge
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.search_names import SCIPY_METHODS
@@ -106,7 +108,9 @@ def read_and_check(spec: IdentificationSpec) -> Ready:
     """
     experiment = spec.experiment
     check_search(experiment.search)
+    device = DeviceChoice(experiment.simulation.device)
     prepared = prepare(experiment, spec.folder)
+    prepared.device = device
     problem = prepared.problem()
     check_requests(experiment, prepared, problem)
     notes = (*prepared.notes, *torque_notes(prepared))
@@ -133,9 +137,9 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         solution = scipy_least_squares(problem, made.settings, parallel=parallel)
     else:
         # max_iters 0 requests the start values
-        if part.method == OWN and isinstance(made, LeastSquares) and part.max_iters:
+        if part.method == OWN and _is_single(made) and part.max_iters:
             start = better_start(ready.prepared, problem, part.time_limit)
-            made = LeastSquares(problem.space, made.settings, start.x)
+            made = type(made)(problem.space, made.settings, start.x)
             notes += start.notes
             if part.time_limit is not None:
                 left = part.time_limit - (time.perf_counter() - began)
@@ -145,6 +149,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         raise FitError(solution.message)
     loss = Loss(made.settings.loss, made.settings.loss_scale)
     solution = with_known_cost(problem, solution, loss)
+    notes += getattr(problem, "device_notes", ())
 
     def seconds_left() -> float:
         return (
@@ -177,6 +182,11 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
     notes += found.notes
     information = None if found.notes or joined else getattr(made, "gram", None)
     return Fit(problem, found.solution, loss, notes, information, found.elsewhere, found.was_tried)
+
+
+def _is_single(search: Any) -> bool:
+    """Whether a search is least squares from one start."""
+    return isinstance(search, (LeastSquares, DeviceFirst))
 
 
 def write_results(result: Identification, directory: RunDirectory) -> None:

@@ -1,0 +1,45 @@
+"""Devices that a machine does not have, and models that a device does not simulate."""
+
+import driven_pendulum as pendulum
+import pytest
+from work import refused
+
+from trueup.simulation.warp import devices
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    """An identification on a machine with MuJoCo Warp, as far as the command looks."""
+    monkeypatch.setattr(devices, "is_installed", lambda: True)
+    monkeypatch.setattr(devices, "_driver_exists", lambda: False)
+    pendulum.write(tmp_path, pendulum.EXPERIMENT)
+    return tmp_path / "experiment.yaml"
+
+
+def _refused(path, capfd, *words, named):
+    refused(["identify", str(path), *words], path.parent, capfd, named)
+
+
+def _with_device(path, device):
+    path.write_text(path.read_text() + f"\nsimulation: {{device: {device}}}\n")
+
+
+def test_a_card_that_is_not_there_is_refused_before_anything_is_written(experiment, capfd):
+    named = ("no driver of an NVIDIA card", "device: cpu")
+    for words in (["--device", "cuda"], ["--device", "cuda", "--dry-run"]):
+        _refused(experiment, capfd, *words, named=named)
+    _with_device(experiment, "cuda")
+    _refused(experiment, capfd, named=named)
+
+
+def test_a_missing_extra_is_named(experiment, capfd, monkeypatch):
+    monkeypatch.setattr(devices, "is_installed", lambda: False)
+    devices.warp_modules.cache_clear()
+    for device in ("cuda", "warp-cpu"):
+        _refused(experiment, capfd, "--device", device, named=('pip install "trueup[gpu]"',))
+
+
+def test_a_device_that_does_not_exist_names_those_that_do(experiment, capfd):
+    _refused(experiment, capfd, "--device", "gpu", named=("auto", "warp-cpu"))
+    _with_device(experiment, "gpu")
+    _refused(experiment, capfd, named=("simulation.device", "warp-cpu"))

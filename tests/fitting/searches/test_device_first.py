@@ -1,0 +1,141 @@
+"""Least squares in single precision, then in double precision, on problems with both forms."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from trueup import fitting
+from trueup.fitting import (
+    CmaEs,
+    CmaEsSettings,
+    LeastSquares,
+    Status,
+    Vectorised,
+    test_problems,
+)
+from trueup.fitting.problem import Problem
+from trueup.fitting.searches.device_first import STEP, DeviceFirst
+from trueup.fitting.searches.multi_start import MultiStart
+from trueup.fitting.searches.polish import Polished
+from trueup.fitting.test_problems.test_problem import box
+
+
+class _OnDevice(Problem):
+    """A problem whose quick form rounds residuals to single precision, and counts its batches."""
+
+    def __init__(self, problem, least=1, fails=lambda x: False):
+        self.space, self.groups = problem.space, problem.groups
+        self.data_rows, self.objectives = problem.data_rows, problem.objectives
+        self.batches: dict[str, list[int]] = {"single": [], "double": []}
+        self._problem, self._least, self._fails, self._single = problem, least, fails, False
+
+    def quick(self, candidates):
+        if candidates < self._least:
+            return self
+        twin = copy.copy(self)
+        twin._single = True
+        return twin
+
+    def residual_blocks(self, X, failures):
+        self.batches["single" if self._single else "double"].append(len(X))
+        for rows, values in self._problem.residual_blocks(X, failures):
+            if self._single:
+                size = np.abs(values).max()
+                values = (values + 4 * size).astype(np.float32) - np.float32(4 * size)
+                for row in np.flatnonzero([self._fails(x) for x in X]):
+                    failures[int(row)] = "unstable"
+            yield rows, values.astype(float)
+
+
+@pytest.mark.parametrize("name", ["bard", "exponential_decay", "misra1a", "thurber"])
+def test_the_end_is_that_of_double_precision(name):
+    toy = getattr(test_problems, name)()
+    plain = fitting.minimise(toy.problem, LeastSquares(toy.space))
+    problem = _OnDevice(toy.problem)
+    solution = fitting.minimise(problem, DeviceFirst(toy.space))
+    assert solution.status in (Status.CONVERGED, Status.EXACT)
+    np.testing.assert_allclose(solution.x, plain.x, rtol=1e-4)
+    assert solution.cost == pytest.approx(plain.cost, rel=1e-9, abs=1e-20)
+    assert "in single precision" in solution.message
+    # most candidates are on the device; what is left takes few iterations
+    assert sum(problem.batches["single"]) > sum(problem.batches["double"])
+    assert sum(map(sum, problem.batches.values())) == solution.stats["evaluations"]
+
+
+def test_steps_of_double_precision_are_rounding_in_single():
+    """The reason for large steps: with small ones the search stumbles over its rounding."""
+    toy = test_problems.bard()
+    problem = _OnDevice(toy.problem).quick(1)
+    small = fitting.minimise(problem, LeastSquares(toy.space))
+    large = fitting.minimise(_OnDevice(toy.problem), DeviceFirst(toy.space))
+    assert small.stats["evaluations"] > 3 * large.stats["evaluations"]
+
+
+def test_elements_over_whose_step_the_residual_is_curved_get_a_smaller_one():
+    space = box([1.0, 1.0], -5.0, 5.0)
+    times = np.linspace(0, 1, 40)
+
+    def residual(X):
+        # 600 periods over the box: a step of 1 % is a third of a period
+        return X[:, :1] * times + np.sin(60 * np.pi * X[:, 1:] * (1 + times))
+
+    search = DeviceFirst(space)
+    problem = _OnDevice(Vectorised(residual, space))
+    X = search.ask()
+    assert len(X) == 1 + 4 * 2
+    failures = {}
+    search.tell(X, search.evaluate(problem, X, failures), failures)
+    np.testing.assert_allclose(search.rough.steps, [STEP, STEP / 4])
+
+
+def test_a_search_that_fails_on_the_device_starts_again_in_double_precision():
+    toy = test_problems.bard()
+    problem = _OnDevice(toy.problem, fails=lambda x: True)
+    solution = fitting.minimise(problem, DeviceFirst(toy.space))
+    plain = fitting.minimise(toy.problem, LeastSquares(toy.space))
+    np.testing.assert_allclose(solution.x, plain.x, rtol=1e-9)
+
+
+def test_small_batches_stay_on_the_cpu():
+    toy = test_problems.bard()
+    problem = _OnDevice(toy.problem, least=9)
+    fitting.minimise(problem, DeviceFirst(toy.space))
+    assert problem.batches["single"] and min(problem.batches["single"]) >= 9
+    assert any(n < 9 for n in problem.batches["double"])
+
+
+def test_it_continues_from_any_state_with_the_same_history():
+    toy = test_problems.bard()
+    whole = DeviceFirst(toy.space)
+    fitting.minimise(_OnDevice(toy.problem), whole)
+    search, steps = DeviceFirst(toy.space), 0
+    problem = _OnDevice(toy.problem)
+    while search.done() is None:
+        search = DeviceFirst.from_state(copy.deepcopy(search.state()), toy.space)
+        X, failures = search.ask(), {}
+        answer = search.evaluate(problem, X, failures)
+        assert search.costs_of(answer).shape[0] in (1, len(X))
+        search.tell(X, answer, failures)
+        steps += 1
+    assert steps > 3
+    assert search.history == whole.history
+    np.testing.assert_array_equal(search.x, whole.x)
+
+
+def test_a_scan_of_starts_is_on_the_device():
+    toy = test_problems.sine()
+    problem = _OnDevice(toy.problem, least=20)
+    solution = fitting.minimise(problem, MultiStart(toy.space, starts=64))
+    assert sum(problem.batches["single"]) >= 64
+    np.testing.assert_allclose(solution.x, toy.x, rtol=1e-6)
+
+
+def test_cma_es_is_on_the_device_and_ends_in_double_precision():
+    toy = test_problems.sine()
+    problem = _OnDevice(toy.problem, least=10)
+    first = CmaEs(toy.space, CmaEsSettings(population=10, max_generations=25))
+    solution = fitting.minimise(problem, Polished(first, toy.space))
+    np.testing.assert_allclose(solution.x, toy.x, rtol=1e-9)
+    assert "polished from" in solution.message
+    assert len(problem.batches["single"]) >= 25
