@@ -214,6 +214,9 @@ def log_of_torques(log: ExplainedLog) -> ExplainedLog | None:
     sides = (prepared.training, prepared.held_out, prepared.alone)
     if any(variant.compiles for variant in log.training.variants):
         return None
+    measured = [t.sensordata.data for groups in sides for g in groups for t in g.measured_rollout]
+    if not all(np.isfinite(data).all() for data in measured):
+        return None
     try:
         specs = {name: named_spec(simulated_spec(spec)) for name, spec in prepared.specs.items()}
         parts = [_as_given(groups, specs) for groups in sides]
@@ -226,7 +229,10 @@ def log_of_torques(log: ExplainedLog) -> ExplainedLog | None:
     problems = []
     # few samples of torque are held out: causes are rated over all, and the motion confirms them
     for groups in (plain.training, [*plain.training, *plain.alone]):
-        recordings = _recordings(plain, groups, log, setup)
+        try:
+            recordings = _recordings(plain, groups, log, setup)
+        except TrueupError:  # a part is too short for the filter
+            return None
         if not recordings:
             return None
         problems.append(RecordedTorques(log.training, recordings))
