@@ -7,10 +7,13 @@ an encoder by shifting commands and measurements, a delay by late commands.
 
     python benchmarks/explain_truths.py --repeats 20 --results explain.jsonl
     python benchmarks/explain_truths.py --repeats 20 --only none --results explain.jsonl
+    python benchmarks/explain_truths.py --repeats 1 --only several --torques --results explain.jsonl
 
-Kinds: twelve causes, ``two`` (at once) and ``none``. A cause counts as named where it is the
-first one, or the data cannot tell it from the first one; two at once where both are among the first
-three. Results are appended, and repeats that the file holds are not run again.
+Kinds: twelve causes, ``two`` (at once), ``several`` (:data:`SEVERAL`) and ``none``. A cause counts
+as named where it is the first one, or the data cannot tell it from the first one; two at once where
+both are among the first three; several where all of them, or what the data cannot tell from them,
+are among as many first ones. ``--torques`` records the torques of the joints too. Results are
+appended, and repeats that the file holds are not run again.
 """
 
 import argparse
@@ -28,6 +31,8 @@ from trueup import sysid
 from trueup.explain import explain
 
 STEP, SECONDS, NOISE = 0.004, 3.0, 0.001
+TORQUE_NOISE = 0.02
+"""Of recorded torques [N m]."""
 
 ARM = """<mujoco><option timestep="0.004" integrator="implicitfast"/><compiler angle="radian"/>
 <worldbody><body name="base"><joint name="yaw" axis="0 0 1" armature=".02" damping=".2"/>
@@ -59,6 +64,36 @@ frictionloss=".05"/><inertial pos="0 0 -.12" mass=".3" diaginertia=".003 .003 .0
 <sensor><jointpos name="q0" joint="height"/>
 <jointpos name="q1" joint="hip"/><jointpos name="q2" joint="knee"/></sensor></mujoco>"""
 
+MOTORS = ARM.replace(
+    ARM[ARM.index("<actuator>") : ARM.index("<sensor>")],
+    """<actuator><motor name="m0" joint="yaw"/><motor name="m1" joint="shoulder"/>
+<motor name="m2" joint="elbow"/></actuator>
+""",
+)
+ROBOTS = {"servos": ARM, "motors": MOTORS, "leg": LEG}
+
+SEVERAL = (
+    ("motors", ("damping",)),
+    ("servos", ("friction-loss",)),
+    ("motors", ("damping", "armature")),
+    ("motors", ("damping", "armature", "mass")),
+    ("servos", ("damping", "armature")),
+    ("servos", ("mass", "gravity")),
+    ("servos", ("limits",)),
+    ("servos", ("limits", "damping")),
+    ("motors", ("torque-constant", "friction-loss")),
+    ("servos", ("delay", "armature")),
+    ("leg", ("damping", "armature")),
+    ("leg", ("contact-friction",)),
+    ("motors", ("delay",)),
+    ("motors", ("limits", "damping")),
+    ("motors", ("gravity", "armature", "friction-loss")),
+    ("motors", ("armature",)),
+)
+"""Robots, and what is planted at once, all large."""
+NAMED = {"damping": "friction", "friction-loss": "friction", "mass": "inertia"}
+"""Causes of what is planted under another name."""
+
 SIZES = {
     "delay": (0.004, 0.01),
     "gains": (0.1, 0.25),
@@ -72,10 +107,14 @@ SIZES = {
     "encoder-zero": (0.07, 0.12),
     "contact-friction": (0.3, 0.5),
     "limits": (0.93, 0.8),
+    "damping": (0.5, 0.2),
+    "mass": (0.1, 0.3),
+    "friction-loss": (1.0, 3.0),
+    "torque-constant": (0.9, 0.7),
 }
 """Small and large size of each cause: seconds, relative change, kg, rad, share of the weight or of
-the largest torque."""
-CAUSES = tuple(SIZES)
+the largest torque; share of the damping and of the torque in the model."""
+CAUSES = tuple(c for c in SIZES if c not in ("damping", "mass", "friction-loss", "torque-constant"))
 
 
 @dataclass
@@ -107,6 +146,18 @@ class Planted:
         elif cause == "armature":
             for joint in spec.joints[-2:]:
                 joint.armature = joint.armature * (1 + size)
+        elif cause == "damping":
+            for joint in spec.joints[-2:]:
+                joint.damping = joint.damping * size
+        elif cause == "friction-loss":
+            for joint in spec.joints[-2:]:
+                joint.frictionloss = joint.frictionloss * (1 + size)
+        elif cause == "torque-constant":
+            for motor in spec.actuators:
+                motor.gainprm[0] = size
+        elif cause == "mass":
+            spec.bodies[-2].mass *= 1 + size
+            spec.bodies[-2].inertia = spec.bodies[-2].inertia * (1 + size)
         elif cause == "inertia":
             spec.bodies[-2].mass *= 1 + size
         elif cause == "gravity":
@@ -131,14 +182,18 @@ class Planted:
             self.limit = size
 
 
-def record(robot: Planted, xml: str, folder: Path, rng: np.random.Generator) -> None:
+def record(
+    robot: Planted, xml: str, folder: Path, rng: np.random.Generator, torques: bool = False
+) -> None:
     """Write model, log and experiment."""
-    leg = xml is LEG
+    leg, motors = xml is LEG, xml is MOTORS
     model = robot.spec.compile()
     measured = [model.joint(j).name for j in range(model.njnt)][:3]
     tones, phases = rng.uniform(0.4, 2.0, (4, model.nu)), rng.uniform(0, 6.3, (4, model.nu))
     rest = np.array([0.45, -0.9]) if leg else np.zeros(3)
-    reach = np.array([0.3, 0.25]) if leg else np.full(3, 0.7)
+    reach = (
+        np.array([0.3, 0.25]) if leg else np.array([1.0, 6.0, 1.5]) if motors else np.full(3, 0.7)
+    )
     zero = robot.zero[-model.nu :]
 
     def goal(now: float) -> np.ndarray:
@@ -156,22 +211,30 @@ def record(robot: Planted, xml: str, folder: Path, rng: np.random.Generator) -> 
         for _ in range(400):  # comes to rest
             data.ctrl[:] = rest - zero
             mujoco.mj_step(model, data)
-        rows, forces = [], []
+        rows, forces, applied = [], [], []
         for step in range(round(SECONDS / STEP)):
             now = step * STEP
             data.ctrl[:] = goal(now - robot.late) - zero
             rows.append([now, *(data.qpos[:3] + robot.zero), *goal(now)])
             mujoco.mj_step(model, data)
             forces.append(np.abs(data.actuator_force))
+            applied.append(data.actuator_force.copy())
         first, last = np.split(np.array(forces), [round(0.75 * len(forces))])
-        return np.array(rows), np.minimum(first.max(axis=0), last.max(axis=0))
+        table = np.column_stack([rows, applied]) if torques else np.array(rows)
+        return table, np.minimum(first.max(axis=0), last.max(axis=0))
 
     table, reached = run(None)
     if robot.limit:  # below what each part reaches: else no fit could learn it, or nothing judge
         table, _ = run(robot.limit * reached)
     table[:, 1:4] += NOISE * rng.normal(size=(len(table), 3))
     commands = [f"u{k}" for k in range(model.nu)]
-    header = ",".join(["t", "q0", "q1", "q2", *commands])
+    efforts = [f"f{k}" for k in range(model.nu if torques else 0)]
+    if torques:
+        table[:, -model.nu :] += TORQUE_NOISE * rng.normal(size=(len(table), model.nu))
+        sensors = [f'<jointactuatorfrc name="{f}" joint="{j}"/>'
+                   for f, j in zip(efforts, measured[-model.nu :], strict=True)]  # fmt: skip
+        xml = xml.replace("</sensor>", "".join([*sensors, "</sensor>"]))
+    header = ",".join(["t", "q0", "q1", "q2", *commands, *efforts])
     np.savetxt(folder / "log.csv", table, delimiter=",", header=header, comments="")
     (folder / "robot.xml").write_text(xml)
     experiment = {
@@ -181,12 +244,14 @@ def record(robot: Planted, xml: str, folder: Path, rng: np.random.Generator) -> 
             {
                 "file": "log.csv",
                 "time": "t",
-                "signals": {f"q{k}": f"q{k}" for k in range(len(measured))},
+                "signals": {s: s for s in (*(f"q{k}" for k in range(len(measured))), *efforts)},
                 "controls": {f"m{k}": f"u{k}" for k in range(model.nu)},
             }
         ],
         "measurement": {"signals": {"q*": {"noise": NOISE}}},
     }
+    if torques:
+        experiment["measurement"]["signals"]["f*"] = {"noise": TORQUE_NOISE}
     (folder / "experiment.yaml").write_text(yaml.safe_dump(experiment, sort_keys=False))
 
 
@@ -194,6 +259,9 @@ def planted_in(kind: str, size: int, seed: int) -> tuple[list[tuple[str, float]]
     """Causes with their sizes, and the model, of one repeat."""
     if kind == "none":
         return [], LEG if seed % 2 else ARM
+    if kind == "several":
+        robot, causes = SEVERAL[seed % len(SEVERAL)]
+        return [(c, SIZES[c][1]) for c in causes], ROBOTS[robot]
     if kind != "two":
         return [(kind, SIZES[kind][size])], LEG if kind == "contact-friction" else ARM
     rng = np.random.default_rng([77, seed])
@@ -202,16 +270,16 @@ def planted_in(kind: str, size: int, seed: int) -> tuple[list[tuple[str, float]]
     return [(str(c), SIZES[c][int(rng.integers(2))]) for c in pair], xml
 
 
-def one(kind: str, size: int, seed: int) -> dict[str, object]:
+def one(kind: str, size: int, seed: int, torques: bool = False) -> dict[str, object]:
     """One repeat."""
-    rng = np.random.default_rng([["none", "two", *CAUSES].index(kind), size, seed])
+    rng = np.random.default_rng([["none", "two", *CAUSES, "several"].index(kind), size, seed])
     planted, xml = planted_in(kind, size, seed)
     robot = Planted(mujoco.MjSpec.from_string(xml))
     for cause, amount in planted:
         robot.plant(cause, amount, rng)
     with tempfile.TemporaryDirectory() as given:
         folder = Path(given)
-        record(robot, xml, folder, rng)
+        record(robot, xml, folder, rng, torques)
         began = time.process_time()
         loaded = sysid.load_experiment(folder / "experiment.yaml")
         found = explain(loaded, folder, output=folder / "run", verbose=False)
@@ -221,7 +289,8 @@ def one(kind: str, size: int, seed: int) -> dict[str, object]:
         "kind": kind,
         "size": size,
         "seed": seed,
-        "planted": [cause for cause, _ in planted],
+        "torques": torques,
+        "planted": list(dict.fromkeys(NAMED.get(cause, cause) for cause, _ in planted)),
         "named": found.causes,
         "together": found.together,
         "ranking": found.ranking,
@@ -238,6 +307,9 @@ def is_right(row: dict) -> bool:
         return not row["named"]
     if row["kind"] == "two":
         return set(row["planted"]) <= set(row["ranking"][:3]) and bool(row["named"])
+    if row["kind"] == "several":
+        named = [{c, *row["together"][c]} for c in row["named"][: len(row["planted"])]]
+        return all(any(c in own for own in named) for c in row["planted"])
     first = row["named"][:1]
     return row["kind"] in [*first, *(a for c in first for a in row["together"][c])]
 
@@ -269,22 +341,24 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--only", nargs="+", default=[*CAUSES, "two", "none"])
     parser.add_argument("--results", type=Path, default=Path("explain_truths.jsonl"))
+    parser.add_argument("--torques", action="store_true", help="record torques of joints too")
     options = parser.parse_args()
     rows: list[dict] = []
     if options.results.is_file():
         rows = [json.loads(line) for line in options.results.read_text().splitlines()]
-    done = {(row["kind"], row["size"], row["seed"]) for row in rows}
+    done = {(row["kind"], row["size"], row["seed"], row.get("torques", False)) for row in rows}
     for seed in range(options.repeats):
         for kind in options.only:
-            for size in (0, 1):
-                number = seed if kind in CAUSES else 2 * seed + size
-                place = (kind, size if kind in CAUSES else 0, number)
+            count = len(SEVERAL) if kind == "several" else 2
+            for size in range(count):
+                number = seed if kind in CAUSES else count * seed + size
+                place = (kind, size if kind in CAUSES else 0, number, options.torques)
                 if place in done:
                     continue
                 rows.append(json.loads(json.dumps(one(*place))))
                 with options.results.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
-    order = [*CAUSES, "two", "none"]
+    order = [*CAUSES, "two", "several", "none"]
     show(sorted(rows, key=lambda r: (order.index(r["kind"]), r["size"], r["seed"])))
 
 

@@ -4,7 +4,9 @@ One linearisation with the unknowns of all causes says what each promises. The m
 freed alone on the training recordings, and rated by the error on the held-out ones. The best is
 selected; as long as it leaves a gap, each other cause is offered in addition to it (forward
 selection). If the gap remains, all causes are freed together, and those that this fit needs most
-are tried. A cause that others make superfluous is dropped, and one that another replaces better is
+are tried. Where torques are recorded, the same selection is made first on them, without a
+simulation; what they show is fitted first, and what they contradict is not named. A cause that
+others make superfluous is dropped, and one that another replaces better is
 exchanged. Causes with held-out errors that the data do not distinguish are reported together.
 """
 
@@ -16,6 +18,7 @@ import numpy as np
 from trueup.explain.causes import SUCCESSIVE
 from trueup.explain.elimination import eliminated
 from trueup.explain.fits import ALL, MODEL, CauseFits, key_of
+from trueup.explain.held_out import HeldOutErrors, held_out_fit
 from trueup.explain.log import ExplainedLog
 from trueup.explain.offers import Offer, Offers
 from trueup.sysid.causes.freed import FreedFit
@@ -47,12 +50,17 @@ _MARGIN = 0.05  # relative difference of squared errors within which the smaller
 class Attribution(CauseFits):
     """Fits of causes and the selection from them; made by :func:`attribute`."""
 
+    by_torques: "Attribution | None" = None
+    """Selection by recorded torques; None where none are recorded."""
     chosen: list[str] = field(default_factory=list, init=False)
     """Causes that explain the gap, that with the largest share first."""
     together: dict[str, list[str]] = field(default_factory=dict, init=False)
     """Causes that the data do not distinguish from each selected one, by its name."""
     chances: dict[str, float] = field(default_factory=dict, init=False)
     """p-value of the advantage of each cause over the model."""
+    _follows_torques: bool = field(default=False, init=False)
+    _felt: set[str] = field(default_factory=set, init=False)
+    """Causes that act, or would if a bound of theirs were wider."""
 
     def run(self) -> None:
         """Run the fits and select causes.
@@ -73,6 +81,11 @@ class Attribution(CauseFits):
     def _look_alone(self, causes: Sequence[str]) -> None:
         """Values of each cause alone: by a fit if it is promising, else by one step."""
         found = self.offers([], self.log.start, causes)
+        self._felt = {
+            cause
+            for cause, best in found.best.items()
+            if any(o.acts or np.isfinite(o.predicted) for o in (best, *found.others[cause]))
+        }
         for cause, offer in found.best.items():
             if key_of([cause]) not in self.fits:
                 columns = tuple(int(c) for c in offer.variant.columns)
@@ -81,8 +94,23 @@ class Attribution(CauseFits):
                     (cause,), x, offer.cost, offer.evaluations, offer.acts, columns, complete=False
                 )
                 self.keep(key_of([cause]), step)
-        if self._has_gap([]) or self.training_gap() ** 2 > 1.0 + GAP:
+        has_gap = self._has_gap([]) or self.training_gap() ** 2 > 1.0 + GAP
+        if has_gap and not self._follow_torques():
             self._fit_promising([], found, _FITS)
+
+    def _follow_torques(self) -> bool:
+        """Select the causes that torques show, if a fit of the motion confirms them."""
+        if self.by_torques is None or not self.by_torques.chosen:
+            return False
+        shown = self.by_torques.chosen
+        fit = self.by_torques.fit_of(shown)
+        self.fit(shown, np.array(fit.columns, int), fit.x)
+        if self._excess([])[0] <= 0 or not self._is_better(shown, []):
+            return False
+        gain = 1.0 - self._excess(shown)[0] / self._excess([])[0]
+        self._follows_torques = gain > WORTH
+        self.chosen = list(shown) if self._follows_torques else []
+        return self._follows_torques
 
     def _fit_promising(self, chosen: Sequence[str], found: Offers, most: int) -> list[str]:
         """Fits of the most promising causes in addition to selected ones; their names.
@@ -117,19 +145,9 @@ class Attribution(CauseFits):
             return
         errors, place = self.errors()
         self.chances = {c: errors.chance(place[MODEL], place[key_of([c])]) for c in acting}
-        fitted = [c for c in acting if self.has_fit([c])]
-        while len(self.chosen) < MOST and self._has_gap(self.chosen):
-            if self.chosen:
-                others = [c for c in acting if c not in self.chosen]
-                if not others:
-                    break
-                found = self.offers(self.chosen, self.fit_of(self.chosen).x, others)
-                fitted = self._fit_promising(self.chosen, found, _FURTHER_FITS)
-            best = self._pick(fitted)
-            if best is None:
-                break
-            self.chosen.append(best)
-            self._extend(best)
+        self._add_causes(acting)
+        if self._follows_torques and self._has_gap(self.chosen):
+            self._add_without_torques(acting)
         self._try_training()
         self._drop_superfluous()
         self._try_elimination()
@@ -144,6 +162,30 @@ class Attribution(CauseFits):
             self.fit([cause], np.array(fit.columns, int), fit.x)
         errors, place = self.errors()
         self.chosen.sort(key=lambda c: errors.squares[place[key_of([c])]])
+
+    def _add_causes(self, acting: Sequence[str]) -> None:
+        """Select further causes as long as a gap remains (forward selection)."""
+        fitted = [c for c in acting if self.has_fit([c])]
+        while len(self.chosen) < MOST and self._has_gap(self.chosen):
+            if self.chosen:
+                others = [c for c in acting if c not in self.chosen]
+                if not others:
+                    break
+                found = self.offers(self.chosen, self.fit_of(self.chosen).x, others)
+                fitted = self._fit_promising(self.chosen, found, _FURTHER_FITS)
+            best = self._pick(fitted)
+            if best is None:
+                break
+            self.chosen.append(best)
+            self._extend(best)
+
+    def _add_without_torques(self, acting: Sequence[str]) -> None:
+        """Select causes by the motion alone, if that explains more than what torques show."""
+        shown, self.chosen = self.chosen, []
+        self._fit_promising([], self.offers([], self.log.start, acting), _FITS)
+        self._add_causes(acting)
+        if not self._is_better(self.chosen, shown):
+            self.chosen = shown
 
     def _extend(self, cause: str) -> None:
         """Free the further unknowns of a selected cause where it leaves a gap."""
@@ -244,6 +286,7 @@ class Attribution(CauseFits):
 
         Of causes with equal errors, the one with the fewest unknowns is first.
         """
+        rest = [c for c in rest if not self._is_contradicted([*self.chosen, c])]
         if not rest:
             return None
         errors, place = self.errors()
@@ -280,6 +323,8 @@ class Attribution(CauseFits):
             squares = errors.squares
             loss = squares[place[key_of(fewer)]] - squares[place[key_of(self.chosen)]]
             slight = loss < _REST * (squares[place[MODEL]] - errors.floor)
+            # torques show a cause whatever others do to the motion
+            slight = slight and cause not in (self.by_torques.chosen if self.by_torques else [])
             if slight or not self._is_better(self.chosen, fewer):
                 self.chosen = fewer
 
@@ -297,12 +342,16 @@ class Attribution(CauseFits):
     def _compare(self, cause: str, others: Sequence[str]) -> None:
         """Find causes that replace a selected one equally well; exchange it for a better one."""
         rest = [c for c in self.chosen if c != cause]
+        others = self._not_excluded(cause, others)
         if rest and others:
             self.fit(rest, self.columns_with(self.fit_of(self.chosen), rest), self._without(cause))
-            found = self.offers(rest, self.fit_of(rest).x, others)
+        if others and (rest or self._follows_torques):
+            at = self.fit_of(rest).x if rest else self.log.start
+            found = self.offers(rest, at, others)
             for offer in self._rivals(found):
                 self.fit_offer(rest, offer.cause, found)
         worth = [c for c in others if self.has_fit([*rest, c])]
+        worth = [c for c in worth if not self._is_contradicted([*rest, c])]
         errors, place = self.errors()
         squares = {c: float(errors.squares[place[key_of([*rest, c])]]) for c in [cause, *worth]}
         best = self._first_of(squares, rest)
@@ -312,6 +361,28 @@ class Attribution(CauseFits):
             worth, cause = [c for c in [cause, *worth] if c != best], best
         alike = [c for c in worth if not self._is_better([*rest, cause], [*rest, c])]
         self.together[cause] = sorted(alike, key=lambda c: squares[c])
+
+    def _is_contradicted(self, causes: Sequence[str]) -> bool:
+        """Whether the values of a fit predict recorded torques worse than those without its last
+        cause."""
+        if self.by_torques is None:
+            return False
+        problem, none = self.by_torques.log.training, np.zeros(0, int)
+        before = self.fit_of(causes[:-1]).x if len(causes) > 1 else self.log.start
+        fits = [held_out_fit(problem, x, none) for x in (before, self.fit_of(causes).x)]
+        errors = HeldOutErrors.of(problem, fits)
+        worse = errors.squares[1] > (1.0 + _MARGIN) * errors.squares[0]
+        return bool(worse and errors.chance(1, 0) < self._significance)
+
+    def _not_excluded(self, cause: str, others: Sequence[str]) -> list[str]:
+        """Other causes that torques do not distinguish from one that they show."""
+        shown = self.by_torques
+        if shown is None or cause not in shown.chosen:
+            return list(others)
+        if shown._has_gap(shown.chosen) and self._has_gap(self.chosen):
+            return list(others)  # something else is at work
+        alike = shown.together.get(cause, [])
+        return [c for c in others if c in alike or c not in shown._felt]
 
     def _rivals(self, found: Offers) -> list[Offer]:
         """The best two offers, and others that promise nearly the cost of the selected causes."""
@@ -338,6 +409,7 @@ def attribute(
     fits: Mapping[str, FreedFit] | None = None,
     on_fit: Callable[[dict[str, FreedFit]], None] = lambda fits: None,
     progress: Callable[[str, float], None] = lambda text, share: None,
+    torques: ExplainedLog | None = None,
 ) -> Attribution:
     """Run the fits of causes, and select those that explain the gap.
 
@@ -347,10 +419,12 @@ def attribute(
       fits: earlier fits, by their causes joined with `` + ``.
       on_fit: called after each fit with all of them.
       progress: called before each fit with a description and the fraction done.
+      torques: the log with its torques in place of its motion; None where none are recorded.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
-    found = Attribution(log, level, dict(fits or {}), on_fit, progress)
+    shown = None if torques is None else attribute(torques, level)
+    found = Attribution(log, level, dict(fits or {}), on_fit, progress, shown)
     found.run()
     return found

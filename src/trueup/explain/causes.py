@@ -35,6 +35,7 @@ from trueup.sysid.model_modifier import body_inertia_param
 _DAMPING = {"position": "kv", "intvelocity": "kv", "pid": "kv", "dcmotor": "kd"}
 """Damping gain with lower bound zero, by type of actuator."""
 _FACTOR = 10.0  # largest factor of a gain or gear
+_REACHED = 0.97  # share of the largest recorded torque below which no limit can be
 _CONTACT = 8.0  # largest factor of a friction coefficient
 _COMPENSATED = 1.5  # largest compensated fraction of the weight
 _WIDEST_LOAD = 0.3  # largest radius of gyration of a payload [m]
@@ -231,6 +232,11 @@ def _limits(now: Situation) -> list[Unknown]:
         joint = i if kind == "joint" else now.joint_of(i)
         unit = "N m" if now.turns(joint) else "N"
         found = force_limit(name, f"{kind}/{name}/{attribute}", limit, force, unit)
+        least = min(_REACHED * now.recorded_peak(i, kind), limit)
+        if least > found.parameter.min_value[0]:  # a recorded torque exceeds smaller limits
+            found.parameter.min_value[:] = least
+            guesses = tuple(g for g in found.guesses if g > least)
+            found = replace(found, guesses=guesses or (least,))
         out.append(replace(_renamed(found, f"{name}_limit"), reach=(np.inf, 1.0)))
     return out
 

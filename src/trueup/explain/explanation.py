@@ -11,7 +11,7 @@ from trueup._version import __version__
 from trueup.explain.attribution import Attribution
 from trueup.explain.causes import CAUSES
 from trueup.explain.fits import ALL, MODEL, key_of
-from trueup.explain.sentences import verdict_of
+from trueup.explain.sentences import torques_sentence, verdict_of
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
@@ -105,6 +105,7 @@ def summarise(name: str, found: Attribution, seed: int = 0) -> dict[str, Any]:
         "gap": gap,
         "chosen": found.chosen,
         "together": found.together,
+        "torques": _by_torques(found),
         "causes": rows,
         "parameters": _values(found, found.chosen, fit, seed) if fit is not None else [],
         "budget": {"evaluations": {k: f.evaluations for k, f in found.fits.items()}},
@@ -113,6 +114,25 @@ def summarise(name: str, found: Attribution, seed: int = 0) -> dict[str, Any]:
         },
         "held_out": log.held_out.sequence_names,
         "notes": log.notes,
+    }
+
+
+def _by_torques(found: Attribution) -> dict[str, Any] | None:
+    """Causes that recorded torques show without a simulation; None where none are recorded."""
+    shown = found.by_torques
+    if shown is None:
+        return None
+    errors, place = shown.errors()
+    model, left = (
+        float(np.sqrt(errors.squares[place[key_of(causes)]] / max(errors.floor, 1e-300)))
+        for causes in ([], shown.chosen)
+    )
+    return {
+        "chosen": shown.chosen,
+        "together": shown.together,
+        "model": model,
+        "explained": left,
+        "sentence": torques_sentence(shown.chosen, model, left),
     }
 
 

@@ -18,7 +18,7 @@ from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.causes.freed import FreedFit
-from trueup.sysid.causes.machine_candidates import with_additions
+from trueup.sysid.causes.machine_candidates import Addition, with_additions
 from trueup.sysid.causes.recording_changes import LONGEST_DELAY
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
@@ -75,6 +75,9 @@ class ExplainedLog:
     reaches: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Value of each element beyond which it has no effect in this log, or NaN, and the sign of that
     direction ``(p, 2)``."""
+
+    additions: Sequence[Addition] = ()
+    """Elements in the models for unknowns of causes."""
 
     def __post_init__(self) -> None:
         if not len(self.reaches):
@@ -217,6 +220,7 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
         variants,
         situation.touches,
         reaches,
+        additions,
     )
 
 

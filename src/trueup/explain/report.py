@@ -128,7 +128,9 @@ def _gap(summary: dict[str, Any]) -> reports.Section:
         rows.insert(2, ["all causes freed", number(gap["all_free"], 3), times(gap["all_free"])])
     judged = reports.Text(f"Held-out data: {', '.join(summary['held_out'])}.")
     table = reports.Table(["held-out error", "weighted RMS", "ratio to noise"], rows)
-    return reports.Section("The gap", "gap", content=[judged, table])
+    torques = summary.get("torques")
+    shown = [reports.Text(torques["sentence"])] if torques else []
+    return reports.Section("The gap", "gap", content=[judged, table, *shown])
 
 
 def _parameters(summary: dict[str, Any]) -> reports.Section:

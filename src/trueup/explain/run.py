@@ -11,6 +11,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.explain.attribution import Attribution, attribute
 from trueup.explain.explanation import Explanation, summarise
 from trueup.explain.log import ExplainedLog, explained_log, prepare_log
+from trueup.explain.recorded_torques import log_of_torques
 from trueup.explain.report import report_of_run
 from trueup.explain.spec import ExplanationSpec
 from trueup.runs.execution import Execution
@@ -85,7 +86,10 @@ def make_fits(spec: ExplanationSpec, log: ExplainedLog, run: Run) -> Attribution
     file = run.directory.inside(FITS)
     made = read_fits(file) if run.resume and file.is_file() else {}
     with Progress(run.verbose) as shown:
-        return attribute(log, spec.level, made, lambda fits: write_fits(file, fits), shown.update)
+        torques = log_of_torques(log)
+        return attribute(
+            log, spec.level, made, lambda fits: write_fits(file, fits), shown.update, torques
+        )
 
 
 def write_fits(file: Path, fits: dict[str, FreedFit]) -> None:

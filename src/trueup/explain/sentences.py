@@ -126,6 +126,24 @@ def _tried(rows: list[dict[str, Any]]) -> str:
     return _enumerated(words) if words else "nothing that acts in this log"
 
 
+def torques_sentence(chosen: list[str], model: float, left: float) -> str:
+    """Sentence on what recorded torques show.
+
+    Args:
+      chosen: causes that they show.
+      model: their error with the model, relative to noise.
+      left: that error with the causes freed.
+    """
+    error = f"{format_number(model, 3)} times noise"
+    if not chosen:
+        return f"Recorded torques alone show no cause: their error is {error}."
+    labels = _enumerated([CAUSES[c].label for c in chosen])
+    return (
+        f"Recorded torques alone, without a simulation, show {labels}: their error is "
+        f"{error}, and {format_number(left, 3)} times with this freed."
+    )
+
+
 def first_change(row: dict[str, Any], level: float) -> str:
     """Sentence on the change to make first.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from scipy.ndimage import median_filter
 
 from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.control_layout import control_columns
@@ -20,8 +21,10 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.importing.columns.matching import joint_of_actuator
 from trueup.sysid.importing.proposed_parameters import actuated_joints
 from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.torque.joint_motion import actuators_of, torque_sources
 
 _NO_GRAVCOMP = 1e-9  # compensated fraction of a weight; MuJoCo skips bodies of a model without any
+_STEADY = 5  # samples of a recorded torque whose median counts as a force
 _POSES = 200  # recorded poses that are checked for contacts
 _SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)
 _FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
@@ -40,17 +43,8 @@ def extended_spec(given: Any) -> Any:
     Args:
       given: the ``MjSpec``.
     """
-    spec = given.copy()
+    spec = named_spec(given)
     model = compile_spec(spec.copy())
-    for kind in ("bodies", "joints", "geoms", "actuators"):
-        taken = {element.name for element in getattr(spec, kind)}
-        for number, element in enumerate(getattr(spec, kind)):
-            if not element.name:
-                name = f"{kind.removesuffix('s').replace('bodie', 'body')}_{number}"
-                while name in taken:
-                    name += "_"
-                element.name = name
-                taken.add(name)
     for number, actuator in enumerate(spec.actuators):
         if not _drives_a_joint(model, number):
             continue
@@ -68,6 +62,25 @@ def extended_spec(given: Any) -> Any:
         for number, body in enumerate(spec.bodies):
             if model.body_weldid[number] and not body.gravcomp:
                 body.gravcomp = _NO_GRAVCOMP
+    return spec
+
+
+def named_spec(given: Any) -> Any:
+    """Copy of a model with names for all elements.
+
+    Args:
+      given: the ``MjSpec``.
+    """
+    spec = given.copy()
+    for kind in ("bodies", "joints", "geoms", "actuators"):
+        taken = {element.name for element in getattr(spec, kind)}
+        for number, element in enumerate(getattr(spec, kind)):
+            if not element.name:
+                name = f"{kind.removesuffix('s').replace('bodie', 'body')}_{number}"
+                while name in taken:
+                    name += "_"
+                element.name = name
+                taken.add(name)
     return spec
 
 
@@ -291,6 +304,27 @@ class Situation:
             elif model.jnt_actfrclimited[joint] and shared[0] == -shared[1]:
                 out.append((joint, "joint", self.joint(joint), float(shared[1])))
         return out
+
+    def recorded_peak(self, number: int, kind: str) -> float:
+        """Largest recorded force that a limit applies to; 0 where none is recorded."""
+        joint = number if kind == "joint" else self.joint_of(number)
+        own = actuators_of(self.model, self.dof(joint))
+        if kind == "actuator" and len(own) > 1:
+            return 0.0
+        peak = 0.0
+        for group in self.groups:
+            for trajectory in group.measured_rollout:
+                sensors = torque_sources(group.gt_model, trajectory.sensordata, set())
+                column = sensors.sensor_columns.get(self.dof(joint))
+                if column is not None:
+                    values = np.abs(trajectory.sensordata.data[:, column])
+                    # single outliers are no force
+                    steady = median_filter(np.nan_to_num(values), _STEADY, mode="nearest")
+                    peak = max(peak, float(steady.max()))
+        if kind == "joint":
+            return peak
+        gear = abs(float(self.model.actuator_gear[number, 0]))
+        return peak / gear if gear else 0.0
 
     def peak_of_limit(self, number: int, kind: str) -> float:
         """Largest simulated force that a limit applies to."""

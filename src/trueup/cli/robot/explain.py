@@ -94,6 +94,8 @@ def show_summary(outcome: Outcome, output: Output, experiment: Path | None = Non
         f"Held-out error in multiples of noise: {gap['model'] / noise:.3g} of the model, "
         f"{gap['explained'] / noise:.3g} with the named causes freed{every}."
     )
+    if summary["torques"]:
+        output.text(summary["torques"]["sentence"])
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
     output.text("", *Steps(next_steps(summary, experiment)).lines())
