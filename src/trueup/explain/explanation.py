@@ -118,9 +118,13 @@ def summarise(name: str, found: Attribution, seed: int = 0) -> dict[str, Any]:
 
 
 def _by_torques(found: Attribution) -> dict[str, Any] | None:
-    """Causes that recorded torques show without a simulation; None where none are recorded."""
+    """Causes that recorded torques show without a simulation.
+
+    None where none are recorded, or where the motion confirms none of these causes: inverse
+    dynamics has an error of its filter, which can look like an armature.
+    """
     shown = found.by_torques
-    if shown is None:
+    if shown is None or (shown.chosen and not set(shown.chosen) & set(found.chosen)):
         return None
     errors, place = shown.errors()
     model, left = (
