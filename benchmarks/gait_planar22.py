@@ -14,7 +14,8 @@ machine whose cores are shared a second of CPU time does less.
 
 ``step`` halves the time step of a walk of 10 s; ``speed`` measures simulated seconds per CPU second
 on one thread, controller and cost included; ``parts`` prints where the time of a step goes. Without
-a walk they take the shipped one. ``ship`` makes the walk of a run the shipped one.
+a walk they take the shipped one. ``ship`` makes the walk of a run the shipped one, and notes the
+commands that found it.
 """
 
 import argparse
@@ -41,9 +42,11 @@ from trueup.gait import (
     read_norm,
     survival,
 )
+from trueup.gait.report.natural_walk import natural_walk
 from trueup.gait.report.walk_verdict import joint_distances
 from trueup.gait.search.distribution import DISTRIBUTION
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
+from trueup.gait.search.problem import Scenario
 from trueup.gait.search.shipped_walk import SHIPPED_DISTRIBUTION, SHIPPED_WALK
 from trueup.gait.walk.series import observe_walks
 from trueup.runs import Budget, RunDirectory, atomic, warm_start
@@ -98,13 +101,16 @@ def row(run: Path, seed: int, minutes: float) -> str:
     _, (series,) = observe_walks(simulation, vector[None])
     assert series is not None
     cadence = 120.0 / (series.period * np.mean([one.frames for one in series.strides(0, 10)]))
-    hardest = series.ground_force[..., 2].max() / series.weight
+    scenario = Scenario(simulation, WalkObjective({"effort": 1.0}, strides=10))
+    natural = "; ".join(
+        f"{one.name} {one.value:.2f} {one.unit}"
+        for one in natural_walk(scenario, simulation.run(vector[None]), adult_norm())
+    )
     steady = lasted[0] >= DURATION - 0.02 and abs(speed - SPEED) <= 0.05 and held >= 15
     return (
         f"seed {seed}: {minutes:.1f} CPU min; {lasted[0]:.1f} s at {speed:.3f} m/s; {held} of 20 "
-        f"repeats; {near} deg from the norm; {cadence:.0f} steps/min; ground reaction up to "
-        f"{hardest:.1f} body weights; metabolic {terms['metabolic'][0]:.1f} J/(kg m); "
-        f"bar A {'met' if steady else 'not met'}"
+        f"repeats; {near} deg from the norm; {cadence:.0f} steps/min; {natural}; "
+        f"metabolic {terms['metabolic'][0]:.1f} J/(kg m); bar A {'met' if steady else 'not met'}"
     )
 
 
@@ -258,18 +264,34 @@ def parts(vector: np.ndarray) -> None:
     print(f"{'cost':28} {min(cost):6.2f} us")
 
 
+def commands(run: Path) -> list[str]:
+    """The commands that found the walk of a run, beginning at the nominal vector."""
+    configuration = configuration_of_run(RunDirectory.open(run))
+    if configuration.stages is None:
+        raise SystemExit(f"{run} is no search in stages")
+    former = configuration.param_path
+    earlier = [] if former is None else commands(Path(former))
+    words = [
+        "trueup gait optimize walk --from",
+        "nominal" if former is None else f"run{len(earlier)}",
+    ]
+    words += ["--seed", str(configuration.seed)]
+    generations = json.loads((run / "solution.json").read_text())["stats"]["generations"]
+    if generations < sum(stage["maxiter"] for stage in configuration.stages.values()):
+        words += ["--generations", str(generations)]
+    return [*earlier, " ".join([*words, "--output", f"run{len(earlier) + 1}"])]
+
+
 def ship(run: Path) -> None:
-    """Make the walk of a finished run from the nominal vector the shipped one."""
+    """Make the walk of a finished run the shipped one, with the runs that it continues."""
     solution = json.loads((run / "solution.json").read_text())
     provenance = json.loads((run / "provenance.json").read_text())
     configuration = configuration_of_run(RunDirectory.open(run))
-    if configuration.param_path is not None or configuration.stages is None:
-        raise SystemExit(f"{run} is no search in stages from the nominal vector")
     (survival,) = solution["survival"].values()
     content = {
         "parameters": {row["name"]: row["value"] for row in solution["parameters"]},
         "provenance": {
-            "command": f"trueup gait optimize walk --from nominal --seed {configuration.seed}",
+            "command": "; ".join(commands(run)),
             "seed": configuration.seed,
             "stages": configuration.stages,
             "weights": configuration.weights,

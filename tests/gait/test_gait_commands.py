@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from given_configurations import FIRST_WALK
+from given_configurations import FIRST_WALK, nominal_vector
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -57,7 +57,7 @@ def test_evaluate_as_myoassist_does(capsys, vector, model):
 def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
     """A vector alone does not tell: with and without delays it walks differently."""
     vector = tmp_path / "ones.txt"
-    np.savetxt(vector, np.ones(77))
+    np.savetxt(vector, nominal_vector())
     assert main(["gait", "evaluate", str(vector), "sim_time=0.3", *delayed]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"That is planar22, 0.3 s {words} neural delays on level ground." in lines
@@ -66,7 +66,7 @@ def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
 def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path):
     """A walk that lasts alone and falls when pushed did not walk the mean of both and fall."""
     vector = tmp_path / "ones.txt"
-    np.savetxt(vector, np.ones(77))
+    np.savetxt(vector, nominal_vector())
     words = ["gait", "evaluate", str(vector), "sim_time=0.3"]
     assert main(words) == 0
     first, *lines = capsys.readouterr().out.splitlines()
@@ -244,7 +244,7 @@ def test_a_path_of_myoassist_that_is_not_there_is_told_with_what_was_tried(capsy
     code, answer = called(capsys, *words, "--save-path", tmp_path / "run")
     tried = f"is neither {tmp_path / 'sub/prep'} nor {tmp_path / 'prep'}"
     assert code == 2 and tried in answer["message"] and "param_path=PATH" in answer["message"]
-    np.savetxt(tmp_path / "ones.txt", np.ones(77))
+    np.savetxt(tmp_path / "ones.txt", nominal_vector())
     words += ["--param-path", tmp_path / "ones.txt", "--save-path", tmp_path / "run"]
     assert called(capsys, *words)[0] == 0
 

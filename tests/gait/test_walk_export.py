@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from given_configurations import nominal_vector
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -102,7 +103,7 @@ def test_a_table_has_all_with_units(walked, tmp_path):
 
 
 def test_the_command_writes_the_walk_of_a_vector(capsys, tmp_path):
-    np.savetxt(tmp_path / "vector.txt", np.ones(77))
+    np.savetxt(tmp_path / "vector.txt", nominal_vector())
     words = ["gait", "export", str(tmp_path / "vector.txt"), "sim_time=0.5", "--json"]
     assert main([*words, "--output", str(tmp_path / "walk.mot")]) == 0
     assert json.loads(capsys.readouterr().out)["lasted_s"] == pytest.approx(0.5)

@@ -125,6 +125,24 @@ def expected_measures(columns, reference, trunk, level):
             for side, own in (("r", right), ("l", left))
         ]
     )
+    curves = {joint: straight[joint] - reference.angles[joint].mean for joint in JOINTS}
+    cycle = 120.0 / np.sqrt(60.0 * TARGET / 0.0065) / PERIOD
+
+    def off_phase(phase, count):
+        """Deviation from the reference over the first frames, the left leg half a cycle ahead."""
+        places = phase + 100.0 * np.arange(count) / cycle
+        return np.mean(
+            [
+                np.abs(
+                    columns[f"{joint}_{side}"][:count]
+                    - np.interp((places + ahead) % 100.0, np.arange(101), [*curve, curve[0]])
+                )
+                for joint, curve in curves.items()
+                for side, ahead in (("r", 0.0), ("l", 50.0))
+            ]
+        )
+
+    phase = min(range(100), key=lambda p: off_phase(p, 1))
     trunks = {
         "ref_diff": deviation(columns["torso_pitch"], left, reference.angles["trunk"].mean, 1),
         "zero_diff": np.abs(columns["torso_pitch"][inside]).mean(),
@@ -135,6 +153,7 @@ def expected_measures(columns, reference, trunk, level):
         "distance": columns["x"][-1] - columns["x"][0],
         "speed": speed,
         "velocity": abs(speed - TARGET),
+        "timed": off_phase(phase, len(columns["time"])),
         "effort": squares * PERIOD / (MASS * metres),
         "metabolic": energy / metres,
         "metabolic_rate": energy / step["time"],

@@ -172,6 +172,10 @@ def test_wrong_objectives():
         WalkObjective(weights={"effort": -1.0})
     with pytest.raises(GaitError, match="requires a reference gait"):
         WalkObjective(weights=PRESETS["-kine"])
+    with pytest.raises(GaitError, match="'timed' requires a reference gait"):
+        WalkObjective(weights={"timed": 1.0})
+    with pytest.raises(GaitError, match=r"the speed is 0.3 m/s; adults walk at 0.6 to 2 m/s"):
+        WalkObjective(weights={"timed": 1.0}, reference=reference(), speed=0.3)
     with pytest.raises(GaitError, match="with activations"):
         WalkObjective(weights={"emg": 1.0}, reference=replace(reference(), emg={}))
     with pytest.raises(GaitError, match="unknown trunk error 'ref'"):

@@ -24,6 +24,7 @@ def fiber(**changes):
     """A muscle of 100 g whose fibers are 10 cm long and as fast as 10 lengths a second."""
     found = np.zeros(1, dtype=FIBER)
     values = {"slack": 0.2, "optimal": 0.1, "speed": 10.0, "strength": 1000.0, "mass": 0.1}
+    values["share"] = 1.0
     for name, value in {**values, **SHAPE, "slow": 0.5, **changes}.items():
         found[name] = value
     return found
@@ -66,6 +67,11 @@ def test_shortening_by_hand():
     assert power(1.0, 1.0, velocity=-8.0) == pytest.approx(heat + work)
     half = 1.5 * (89.0 * 0.5**0.6 + 0.25 * 40.3) * 0.1 + 0.5 * 1000.0 * 0.64 * 0.2
     assert power(0.5, 0.5, velocity=-2.0) == pytest.approx(half)
+
+
+def test_only_the_share_of_the_fibers_in_shortening_is_their_work():
+    heat = power(1.0, 1.0, velocity=-2.0) - 1000.0 * 0.64 * 0.2
+    assert power(1.0, 1.0, velocity=-2.0, share=0.4) == pytest.approx(heat + 0.4 * 128.0)
 
 
 def test_lengthening_by_hand_gives_no_work_back():
@@ -120,9 +126,11 @@ def test_fibers_of_a_model():
     fibers = dict(zip(walker.muscle_names, muscle_fibers(walker), strict=True))
     soleus = fibers["soleus_l"]
     assert soleus["slow"] == metabolic_table()["slow"]["SOL"] == 0.8
-    mass = 1059.7 * soleus["strength"] / 600000.0 * soleus["optimal"]
+    # the model's muscle is that of the unit, of which the fibers are a share
+    length = soleus["share"] * soleus["optimal"]
+    mass = 1059.7 * soleus["strength"] / 600000.0 * length
     assert soleus["mass"] == pytest.approx(mass) and 0.3 < mass < 0.8
-    assert soleus["optimal"] == pytest.approx(0.044 * np.cos(np.deg2rad(25.0)), rel=1e-3)
+    assert length == pytest.approx(0.044 * np.cos(np.deg2rad(25.0)), rel=1e-3)
     assert fibers["soleus_r"] == soleus and fibers["vasti_r"]["mass"] > soleus["mass"]
     legs = sum(one["mass"] for one in fibers.values())
     # legs are a third of the body, and a good third of a leg is muscle that the plane has use for

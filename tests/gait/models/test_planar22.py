@@ -5,6 +5,7 @@ import json
 import mujoco
 import numpy as np
 import pytest
+from given_configurations import nominal_vector
 
 from trueup.cli import main
 from trueup.errors import ModelError
@@ -266,7 +267,7 @@ def called(capsys, *words):
 
 def test_commands_walk_with_it_where_no_file_is_named(capsys, tmp_path):
     vector = tmp_path / "ones.txt"
-    np.savetxt(vector, np.ones(77))
+    np.savetxt(vector, nominal_vector())
     words = ["gait", "evaluate", vector, "sim_time=2"]
     code, plain = called(capsys, *words)
     assert code == 0 and not plain["fell"] and plain["walked_m"] > 1.0

@@ -132,7 +132,7 @@ def test_a_reference_of_the_other_speed_is_tracked_on_the_way():
         {"tgt_vel": (0.8,), "reference": ("adult",)}
     )
     weights = [one.weights["kinematic"] for _, one in resolved_start(walk).staged]
-    assert weights == [200.0, 200.0]
+    assert weights == [600.0, 600.0]
 
 
 def test_a_level_tracks_what_the_target_tracks(tmp_path):

@@ -1,5 +1,7 @@
 """Candidates that cannot be among the best are stopped; all others cost what they cost."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from trueup.gait import (
     WalkSimulation,
 )
 from trueup.gait.costs.stages import PRESETS
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 
 DURATION = 1.6
 
@@ -26,7 +29,7 @@ def scenario():
     walker = Walker.load("planar22")
 
     def make(speed=1.25):
-        settings = WalkSettings(duration=DURATION, delayed=False, threads=1)
+        settings = WalkSettings(duration=DURATION, threads=1)
         simulation = WalkSimulation(walker, settings)
         return Scenario(simulation, WalkObjective(PRESETS["-vel"], speed=speed), f"{speed} m/s")
 
@@ -35,9 +38,11 @@ def scenario():
 
 @pytest.fixture(scope="module")
 def candidates(scenario):
-    """The nominal vector, four that fall, and one that cannot start."""
+    """The shipped walk, four that fall, and one that cannot start."""
     parameters = scenario().simulation.parameters
-    X = np.tile(parameters.start, (6, 1))
+    start = dict(zip(parameters.names, parameters.start, strict=True))
+    start |= json.loads(SHIPPED_WALK.read_text())["parameters"]
+    X = np.tile(list(start.values()), (6, 1))
     X[1:5, :50] *= np.array([0.7, 0.5, 0.2, 0.0])[:, None]
     X[5, parameters.index("hip_flexion_r")] = 90.0
     return X

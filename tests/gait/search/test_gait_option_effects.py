@@ -7,7 +7,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from given_configurations import FIRST_WALK
+from given_configurations import FIRST_WALK, nominal_vector
 
 from trueup.cli import main
 from trueup.cli.settings import settings_of
@@ -327,7 +327,7 @@ def test_what_a_run_held_is_part_of_what_another_one_starts_from(capsys, tmp_pat
 
 
 def test_a_fixed_exoskeleton_of_a_vector_without_one_has_its_defaults(capsys, tmp_path):
-    np.savetxt(tmp_path / "walk.txt", np.ones(77))
+    np.savetxt(tmp_path / "walk.txt", nominal_vector())
     words = ("--ExoOn", 1, "--fixed-exo", "--param-path", tmp_path / "walk.txt")
     assert optimized(capsys, tmp_path / "run", *words)[0] == 0
     best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
@@ -335,17 +335,20 @@ def test_a_fixed_exoskeleton_of_a_vector_without_one_has_its_defaults(capsys, tm
 
 
 def test_entries_can_be_held():
-    free, held = problem_of(), problem_of(held={"1_SOL_FG": 1.4, "Tr_Sw": 0.7})
+    free, held = problem_of(), problem_of(held={"1_SOL_FG": 1.1, "Tr_Sw": 0.7})
     assert set(free.space.names) - set(held.space.names) == {"1_SOL_FG", "Tr_Sw"}
     assert len(held.space.deviation) == held.space.size
     whole = held.parameters.complete(held.space.start[None])[0]
     at = [held.parameters.index(name) for name in ("1_SOL_FG", "Tr_Sw")]
-    np.testing.assert_array_equal(whole[at], [1.4, 0.7])
+    np.testing.assert_array_equal(whole[at], [1.1, 0.7])
 
 
 @pytest.mark.parametrize(
     ("held", "words"),
-    [({"1_SOL": 1.0}, "no entry '1_SOL'.*Did you mean"), ({"1_SOL_FG": -1.0}, "must be from 0 to")],
+    [
+        ({"1_SOL": 1.0}, "no entry '1_SOL'.*Did you mean"),
+        ({"1_SOL_FG": -1.0}, "must be from 0.1 to"),
+    ],
 )
 def test_entries_that_cannot_be_held_are_refused(held, words):
     with pytest.raises(GaitError, match=words):
@@ -353,11 +356,11 @@ def test_entries_that_cannot_be_held_are_refused(held, words):
 
 
 def test_entries_are_held_by_an_option(capsys, tmp_path):
-    held = ("held=Tr_Sw:0.7,1_SOL_FG:1.4",)
+    held = ("held=Tr_Sw:0.7,1_SOL_FG:1.1",)
     assert optimized(capsys, tmp_path / "run", *held)[0] == 0
     names = problem_of().parameters.names
     best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
-    assert (best[names.index("Tr_Sw")], best[names.index("1_SOL_FG")]) == (0.7, 1.4)
+    assert (best[names.index("Tr_Sw")], best[names.index("1_SOL_FG")]) == (0.7, 1.1)
 
 
 def searched(capsys, tmp_path, *words):

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from given_configurations import FIRST_WALK, WITH_DEVICE
+from given_configurations import FIRST_WALK, WITH_DEVICE, nominal_vector
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -38,6 +38,7 @@ def vector(tmp_path):
     parameters = problem_of().parameters
     values = 1.0 + 0.01 * np.random.default_rng(0).standard_normal(77)
     values[parameters.group("activation")] = 1.0  # the least that it may be
+    values[parameters.index("knee_off_st")] = 0.6  # below its largest value
     np.savetxt(tmp_path / "vector.txt", values)
     return values
 
@@ -150,14 +151,14 @@ def test_the_experiment_of_a_run_does_not_mix_two_walks(capsys, tmp_path, vector
 
 def test_start_values_come_before_those_of_the_path(capsys, tmp_path, vector, file):
     run = tmp_path / "run"
-    words = ("--param-path", file, "start_values=Tr_Sw:0.7,1_SOL_FG:1.3")
+    words = ("--param-path", file, "start_values=Tr_Sw:0.7,1_SOL_FG:1.1")
     assert optimized(capsys, run, *words)[0] == 0
     start = experiment_of(run)["start"]
-    assert (start["Tr_Sw"], start["1_SOL_FG"], start["theta_tgt"]) == (0.7, 1.3, vector[0])
+    assert (start["Tr_Sw"], start["1_SOL_FG"], start["theta_tgt"]) == (0.7, 1.1, vector[0])
     # what is not moved stays there
     words = (*words, f"moved={','.join(MOVED)}")
     assert optimized(capsys, tmp_path / "some", *words)[0] == 0
-    assert experiment_of(tmp_path / "some")["start"]["1_SOL_FG"] == 1.3
+    assert experiment_of(tmp_path / "some")["start"]["1_SOL_FG"] == 1.1
     assert best_of(tmp_path / "some")[problem_of().parameters.names.index("Tr_Sw")] == 0.7
 
 
@@ -175,7 +176,7 @@ def test_a_repeated_experiment_may_start_elsewhere(capsys, tmp_path, vector, fil
     ("words", "told"),
     [
         (("1_SOL:1.0",), "no entry '1_SOL'"),
-        (("1_SOL_FG:-1.0",), "must be from 0 to"),
+        (("1_SOL_FG:-1.0",), "must be from 0.1 to"),
         (("1_SOL_FG:1.0,1_SOL_FG:1.1",), "twice"),
         (("1_SOL_FG:1.0", "held=1_SOL_FG:1.2"), "it is held at 1.2"),
         (("exo_peak:2.0", "--ExoOn", 1), "must be from 0 to 1"),
@@ -210,7 +211,7 @@ def test_both_arms_of_a_comparison_take_the_same_configuration(capsys, tmp_path,
 def test_a_start_in_the_cycle_of_a_walk_is_what_stays(capsys, tmp_path, monkeypatch):
     """The pose that is found there is held with the gains."""
     monkeypatch.setattr("trueup.gait.search.starts.cycle_start", found_in_cycle)
-    vector = np.ones(77)
+    vector = nominal_vector()
     np.savetxt(tmp_path / "vector.txt", vector)
     run = tmp_path / "run"
     words = ("--param-path", tmp_path / "vector.txt", "start_in_cycle=1", "moved=1_SOL_FG")

@@ -163,7 +163,7 @@ def test_what_is_not_moved_counts_among_what_comes_from_the_path(capsys, tmp_pat
 
 def test_what_is_not_moved_and_not_in_the_file_is_told(capsys, tmp_path):
     path = tmp_path / "some.json"
-    path.write_text(json.dumps({"C_d": 1.2, "knee_angle_r": 1.1, "1_VAS_FG": 1.3}))
+    path.write_text(json.dumps({"C_d": 1.2, "knee_angle_r": 1.1, "1_VAS_FG": 0.9}))
     run = tmp_path / "run"
     words = ("--param-path", path, "moved=theta_tgt", "held=1_VAS_FG:1.1")
     assert sparing(capsys, run, *words)[0] == 0

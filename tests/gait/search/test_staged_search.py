@@ -228,7 +228,10 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
         ({}, ["improve"]),
         ({"tgt_vel": (0.8,)}, ["adapt", "steady_there"]),
         ({"tgt_slope": (-5.0,)}, ["adapt", "steady_there"]),
-        ({"param_path": "nominal", "tgt_slope": (-5.0,)}, ["find", "steady"]),
+        (
+            {"param_path": "nominal", "tgt_slope": (-5.0,)},
+            ["two_steps", "four_steps", "eight_steps", "walk", "steady"],
+        ),
     ],
 )
 def test_a_walk_is_taken_to_another_speed_or_slope(changes, stages):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from given_configurations import FIRST_WALK
+from given_configurations import FIRST_WALK, nominal_vector
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -124,7 +124,7 @@ def test_a_trunk_is_not_silently_compared_with_upright():
 
 
 def test_what_the_trunk_is_compared_with_is_told(capsys, tmp_path):
-    np.savetxt(tmp_path / "walk.txt", np.ones(77))
+    np.savetxt(tmp_path / "walk.txt", nominal_vector())
     reference().save(tmp_path / "bare.json")
     reference(("hip", "knee", "ankle", "trunk")).save(tmp_path / "whole.json")
     words = ["gait", "evaluate", str(tmp_path / "walk.txt"), "sim_time=0.1"]

@@ -1,6 +1,6 @@
 """A start in the middle of a walk, with its joints in motion."""
 
-from pathlib import Path
+import json
 
 import mujoco
 import numpy as np
@@ -14,33 +14,28 @@ from trueup.gait import (
     WalkSimulation,
     cycle_start,
     observe_walks,
-    planar22,
-    planar22_anatomy,
     survival,
 )
-
-UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
-"""A walk up a slope of 5 degrees that takes little effort, and hangs on its first steps."""
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 
 SETTINGS = WalkSettings(duration=5.0, threads=1)
 
 
 @pytest.fixture(scope="module")
-def uphill():
-    spec = planar22()
-    spec.option.timestep = 0.00125  # that it was found with
-    walker = Walker(spec.compile(), planar22_anatomy(), slope=5.0)
-    return WalkSimulation(walker, SETTINGS)
+def level():
+    return WalkSimulation(Walker.load("planar22"), SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def vector():
-    return np.loadtxt(UPHILL)
+def vector(level):
+    given = json.loads(SHIPPED_WALK.read_text())["parameters"]
+    start = dict(zip(level.parameters.names, level.parameters.start, strict=True))
+    return np.array(list((start | given).values()))
 
 
 @pytest.fixture(scope="module")
-def begun(uphill, vector):
-    return cycle_start(uphill, vector)
+def begun(level, vector):
+    return cycle_start(level, vector)
 
 
 def first_state(simulation, vector):
@@ -59,10 +54,10 @@ def first_state(simulation, vector):
     }
 
 
-def test_joints_start_at_the_speeds_that_are_given(uphill, vector):
+def test_joints_start_at_the_speeds_that_are_given(level, vector):
     speeds = {"knee_angle_r": -6.0, "hip_flexion_l": 0.5}
-    at_rest = first_state(uphill, vector)
-    moving = first_state(uphill.with_settings(joint_speeds=speeds), vector)
+    at_rest = first_state(level, vector)
+    moving = first_state(level.with_settings(joint_speeds=speeds), vector)
     for name, (angle, speed) in moving.items():
         if name != "pelvis_ty":  # the ground is found by the same pose
             assert angle == at_rest[name][0]
@@ -77,37 +72,37 @@ def test_joints_start_at_the_speeds_that_are_given(uphill, vector):
         ({"knee_angle_r": np.nan}, r"knee_angle_r.*must be finite"),
     ],
 )
-def test_speeds_that_no_joint_can_have_are_refused(speeds, said, uphill):
+def test_speeds_that_no_joint_can_have_are_refused(speeds, said, level):
     with pytest.raises(GaitError, match=said):
-        uphill.with_settings(joint_speeds=speeds)
+        level.with_settings(joint_speeds=speeds)
 
 
-def test_the_start_is_a_moment_of_the_walk(uphill, vector, begun):
-    _, (walk,) = observe_walks(uphill, vector[None])
+def test_the_start_is_a_moment_of_the_walk(level, vector, begun):
+    _, (walk,) = observe_walks(level, vector[None])
     assert walk is not None
-    data = mujoco.MjData(uphill.walker.model)
+    data = mujoco.MjData(level.walker.model)
     frame = round(begun.time / walk.period) - 1
     mujoco.mj_setState(
-        uphill.walker.model, data, walk.states[frame], mujoco.mjtState.mjSTATE_INTEGRATION
+        level.walker.model, data, walk.states[frame], mujoco.mjtState.mjSTATE_INTEGRATION
     )
-    state = first_state(uphill.with_settings(joint_speeds=begun.joint_speeds), begun.vector)
+    state = first_state(level.with_settings(joint_speeds=begun.joint_speeds), begun.vector)
     for name, (angle, speed) in state.items():
         if name in ("pelvis_tx", "pelvis_ty") or name.startswith("mtp"):
             continue
         assert angle == pytest.approx(data.joint(name).qpos[0], abs=np.deg2rad(4.0)), name
         assert speed == pytest.approx(data.joint(name).qvel[0], abs=1e-9), name
     assert state["pelvis_tx"][1] == pytest.approx(data.joint("pelvis_tx").qvel[0])
-    gains = uphill.parameters.group("gain")
+    gains = level.parameters.group("gain")
     np.testing.assert_array_equal(begun.vector[gains], vector[gains])
     # the leg that swings first is off the ground, the other one carries
-    assert walk.load[frame, uphill.swing_leg] < 0.1 < walk.load[frame, 1 - uphill.swing_leg]
+    assert walk.load[frame, level.swing_leg] < 0.1 < walk.load[frame, 1 - level.swing_leg]
 
 
-def test_it_goes_on_as_the_walk_did(uphill, vector, begun):
-    _, (walk,) = observe_walks(uphill, vector[None])
-    moving = uphill.with_settings(joint_speeds=begun.joint_speeds)
+def test_it_goes_on_as_the_walk_did(level, vector, begun):
+    _, (walk,) = observe_walks(level, vector[None])
+    moving = level.with_settings(joint_speeds=begun.joint_speeds)
     _, (again,) = observe_walks(moving, begun.vector[None])
-    still = uphill.with_settings(joint_speeds={})
+    still = level.with_settings(joint_speeds=dict.fromkeys(begun.joint_speeds, 0.0))
     _, (from_rest,) = observe_walks(still, begun.vector[None])
     assert walk is not None and again is not None and from_rest is not None
     frame = round(begun.time / walk.period)
@@ -118,26 +113,27 @@ def test_it_goes_on_as_the_walk_did(uphill, vector, begun):
     assert apart < 0.5 * np.abs(from_rest.angles[:20, :, 1] - knees).mean()
 
 
-def test_the_walk_hangs_less_on_its_first_steps(uphill, vector, begun):
+def test_the_walk_hangs_less_on_its_first_steps(level, vector, begun):
     quiet = {"friction": 0.0, "push": 0.0, "noise": 0.0, "speed": 0.0}
     sizes = PerturbationSizes(angle=1.0, **quiet)
-    standing = survival(uphill, vector, sizes=sizes).survived
-    moving = uphill.with_settings(joint_speeds=begun.joint_speeds)
+    still = level.with_settings(joint_speeds=dict.fromkeys(begun.joint_speeds, 0.0))
+    standing = survival(still, vector, sizes=sizes).survived
+    moving = level.with_settings(joint_speeds=begun.joint_speeds)
     assert survival(moving, begun.vector, sizes=sizes).survived >= standing + 8
 
 
-def test_it_is_found_again_from_its_own_walk(uphill, begun):
-    moving = uphill.with_settings(joint_speeds=begun.joint_speeds)
+def test_it_is_found_again_from_its_own_walk(level, begun):
+    moving = level.with_settings(joint_speeds=begun.joint_speeds)
     second = cycle_start(moving, begun.vector)
     last = moving.with_settings(joint_speeds=second.joint_speeds).run(second.vector[None])
     assert last.length[0] * last.period == pytest.approx(SETTINGS.duration)
 
 
-def test_a_walk_that_falls_has_no_cycle(uphill):
+def test_a_walk_that_falls_has_no_cycle(level):
     with pytest.raises(GaitError, match=r"a walk without a fall, and this one ends after \d"):
-        cycle_start(uphill, uphill.parameters.start)
+        cycle_start(level, level.parameters.start)
 
 
-def test_a_walk_without_a_stride_has_no_cycle(uphill, vector):
+def test_a_walk_without_a_stride_has_no_cycle(level, vector):
     with pytest.raises(GaitError, match=r"in 0\.4 s there is none.*longer"):
-        cycle_start(uphill.with_settings(duration=0.4), vector)
+        cycle_start(level.with_settings(duration=0.4), vector)

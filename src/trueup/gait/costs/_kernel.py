@@ -28,6 +28,7 @@ class Measure(Index):
     scuff = auto()
     trunk = auto()
     kinematic = auto()
+    timed = auto()
     emg = auto()
     metabolic = auto()
     metabolic_rate = auto()
@@ -54,13 +55,15 @@ SETUP = np.dtype(
         ("grf", np.float64),
         ("clearance", np.float64),
         ("mass", np.float64),
+        ("cycle", np.float64),
         ("trunk", np.int64),
         ("level", np.bool_),
     ]
 )
 """Settings of the measures; an array of one. ``swing`` and ``stance`` are shortest durations
 [frames], ``period`` the time between frames [s], ``threshold`` the load of a foot on the ground and
-``grf`` the ground reaction without cost [body weights], ``clearance`` the height of soles without
+``grf`` the ground reaction without cost [body weights], ``cycle`` the stride time of adults at the
+target speed [frames], 0 where there is none, ``clearance`` the height of soles without
 cost [m], ``trunk`` a :class:`Trunk`."""
 
 LEAST_DISTANCE = 0.1
@@ -91,6 +94,36 @@ def _mean_deviation(frames, places, first, last, column, reference, squared):
             difference = interpolated(frames, column, 0, at, end) - reference[p]
             total += difference * difference if squared else abs(difference)
     return total / ((last - first) * points)
+
+
+@compiled
+def _timed_deviation(frames, length, reference, cycle):
+    """Mean absolute deviation of both legs from a reference that runs on in time [rad].
+
+    The phase at the first frame is that where both legs together deviate least, half a cycle apart.
+    """
+    points = reference.shape[1]
+    phase, least = 0, math.inf
+    for p in range(points):
+        total = 0.0
+        for leg in range(2):
+            place = (p + leg * (points // 2)) % points
+            for c in range(3):
+                angle = frames[0, Frame.hip_r + LEG_ANGLES * leg + c]
+                total += abs(angle - reference[c, place])
+        if total < least:
+            phase, least = p, total
+    total = 0.0
+    for i in range(length):
+        for leg in range(2):
+            at = (phase + 0.5 * leg * points + i / cycle * points) % points
+            low = int(at)
+            part = at - low
+            for c in range(3):
+                curve = reference[c]
+                goal = curve[low] + part * (curve[(low + 1) % points] - curve[low])
+                total += abs(frames[i, Frame.hip_r + LEG_ANGLES * leg + c] - goal)
+    return total / (6.0 * length)
 
 
 @compiled
@@ -205,6 +238,8 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     measures[Measure.pain] = pain / ((b - a) * setup.mass)
     measures[Measure.scuff] = _scuffing(frames, a, b, setup)
     measures[Measure.trunk] = _trunk(frames, a, b, left, first_l, last_l, trunk, setup)
+    if reference.shape[1] and setup.cycle > 0.0:
+        measures[Measure.timed] = _timed_deviation(frames, length, reference, setup.cycle)
     if not strides:
         return
     measures[Measure.symmetry] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)

@@ -25,6 +25,7 @@ import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs import _kernel as k
+from trueup.gait.costs.adult_norm import WALKED, adult_steps
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.terms import TERMS, own_terms
 from trueup.gait.models.anatomy import Anatomy
@@ -86,6 +87,9 @@ PRESETS: dict[str, dict[str, float]] = {
     },
 }
 """Flag of the command line -> weights of the terms."""
+
+TRACKING = ("kinematic", "timed")
+"""Terms that compare with a reference gait."""
 
 TRUNK_KINDS = {
     "ref_diff": k.Trunk.reference,
@@ -166,8 +170,11 @@ class WalkObjective:
         has_angles = self.reference is not None and bool(self.reference.angles)
         if self.reference is not None and has_angles:
             self.reference.leg_angles()  # raises where a joint is missing
-        if "kinematic" in weighed and not has_angles:
-            raise GaitError("the term 'kinematic' requires a reference gait")
+        for name in TRACKING:
+            if name in weighed and not has_angles:
+                raise GaitError(f"the term {name!r} requires a reference gait")
+        if "timed" in weighed:
+            adult_steps(self.speed)  # raises where there is no cadence
         has_emg = self.reference is not None and bool(self.reference.emg)
         if "emg" in weighed and not has_emg:
             raise GaitError("the term 'emg' requires a reference gait with activations")
@@ -277,6 +284,9 @@ class WalkObjective:
         setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
         setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk_kind]
         setup["level"] = records.level
+        slowest, fastest = WALKED
+        if slowest <= self.speed <= fastest:
+            setup["cycle"] = 120.0 / adult_steps(self.speed)[0] / records.period
         angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
         columns = np.zeros((2, 0), dtype=np.int64)
         if self.reference is not None:

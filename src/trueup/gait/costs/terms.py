@@ -62,6 +62,12 @@ TERMS: dict[str, CostTerm] = {
     "kinematic": CostTerm(
         "deviation of hip, knee and ankle from the reference over the cycle, mean", "rad", 1.0
     ),
+    "timed": CostTerm(
+        "deviation of hip, knee and ankle from the reference in time: from the phase of the start "
+        "on, at the cadence of adults, mean; defined before the first stride",
+        "rad",
+        0.6,
+    ),
     "emg": CostTerm("squared deviation of activations from the reference, mean", "", 0.5),
 }
 """Terms by name, in the order of reports."""

@@ -50,6 +50,16 @@ class Pose(_Part):
     """Leg in swing."""
     base: dict[str, dict[Side, float]]
     """Joint -> joint angle of each side at the entry 0 [deg]."""
+    activation: dict[str, dict[Side, float]] = Field(default_factory=dict)
+    """Muscle group -> nominal entry of the initial activation of each side; 1 where missing."""
+
+
+class GainRange(_Part):
+    """Range and nominal value of an entry of a parameter vector."""
+
+    lower: float
+    upper: float
+    start: float = 1.0
 
 
 class Anatomy(_Part):
@@ -76,6 +86,18 @@ class Anatomy(_Part):
     speed: ScaledEntry
     poses: dict[str, Pose]
     initial_activations: tuple[str, ...]
+    lowest: float = 0.65
+    """Height of the pelvis below which the walker has fallen [m]."""
+    steepest: float = 60.0
+    """Tilt of the pelvis above which the walker has fallen [deg]."""
+    fiber_share: dict[str, float] = Field(default_factory=dict)
+    """Muscle group -> share of the fibers in the length change of a muscle with an elastic tendon,
+    above 0 to 1; 1 where it is missing. The optimal length of the model's muscle is that of the
+    fibers divided by it."""
+    gains: dict[str, GainRange] = Field(default_factory=dict)
+    """Gain of the controller -> range and nominal value of its entry in this walker."""
+    other_gains: GainRange | None = None
+    """Range and nominal value of the entries of all other gains; None: those of the controller."""
     frontal_initial_activations: tuple[str, ...] = ()
 
     def named(self, pattern: str, side: str) -> str:

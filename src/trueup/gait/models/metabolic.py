@@ -17,8 +17,8 @@ negative work is not given back. Rates are [W/kg] of muscle:
 
 ``f`` is the fraction of fast fibers, ``v`` the velocity of the fibers [optimal lengths/s],
 ``v_max`` its largest, ``F`` the isometric force at the present length relative to the strength. The
-tendon of MuJoCo is rigid, so the fibers have the length change of the muscle-tendon unit, and there
-is no pennation. The rest of the body has no rate.
+tendon of MuJoCo is rigid: the fibers have the length change of the muscle-tendon unit, or the share
+of it that the anatomy states, and there is no pennation. The rest of the body has no rate.
 """
 
 from functools import lru_cache
@@ -46,11 +46,13 @@ FIBER = np.dtype(
         ("strength", np.float64),
         ("mass", np.float64),
         ("slow", np.float64),
+        ("share", np.float64),
     ]
 )
 """Fibers of a muscle: length of its tendon and optimal length of its fibers [m], their largest
 speed [optimal lengths/s], shortest and longest length with force [optimal lengths], largest force
-when lengthening relative to the strength, strength [N], mass [kg], fraction of slow fibers."""
+when lengthening relative to the strength, strength [N], mass [kg], fraction of slow fibers, share
+of the fibers in the length change of the muscle-tendon unit (:attr:`Anatomy.fiber_share`)."""
 
 AEROBIC = 1.5
 """Factor of heat rates under aerobic conditions."""
@@ -85,7 +87,8 @@ def muscle_fibers(walker: Walker) -> np.ndarray:
         fiber["shortest"], fiber["longest"] = shortest, longest
         fiber["speed"], fiber["lengthening"] = speed, lengthening
         # (8)
-        fiber["mass"] = strength / table["specific_tension"] * optimal * table["density"]
+        fiber["share"] = share = walker.anatomy.fiber_share.get(group, 1.0)
+        fiber["mass"] = strength / table["specific_tension"] * share * optimal * table["density"]
         fiber["slow"] = table["slow"].get(group, table["slow_otherwise"])
     kinds = model.actuator_gaintype[muscles]
     # actuators other than MuJoCo muscles have no fibers
@@ -160,7 +163,7 @@ def muscle_power(fiber, stimulation, activation, length, velocity):
     heat = max(AEROBIC * (heat + moving), LEAST_HEAT)
     force = fiber.strength * activation * isometric
     force *= force_velocity(rate / fiber.speed, fiber.lengthening)
-    return heat * fiber.mass + max(-force * velocity, 0.0)  # (1), (7)
+    return heat * fiber.mass + max(-force * fiber.share * velocity, 0.0)  # (1), (7)
 
 
 @compiled

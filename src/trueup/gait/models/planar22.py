@@ -7,7 +7,7 @@ are as in OpenSim (x forward, y up, z to the right).
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     for side in LEGS:
         bodies |= _leg(bodies, numbers, side)
         _foot(spec, bodies, numbers, side)
-    _pair_soles_with_ground(spec)
+    _pair_soles_with_ground(spec, numbers)
+    _soften_stops(spec, numbers)
     for name, muscle in numbers["muscles"].items():
         for side in LEGS:
             _muscle(spec, bodies, name, numbers["common"] | muscle, side)
@@ -119,6 +120,7 @@ def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str
                 damping=np.array([joint["damping"], 0.0, 0.0]),
                 stiffness=np.array([joint["stiffness"], 0.0, 0.0]),
                 armature=numbers["armature"],
+                margin=np.deg2rad(joint["onset"]),
             )
         leg[name] = body
     for name, end, radius in (("femur", "tibia", 0.05), ("tibia", "talus", 0.035)):
@@ -149,21 +151,59 @@ def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], 
         add_sensor(spec, name, kind, mujoco.mjtObj.mjOBJ_JOINT, f"{joint}_{letter}")
 
 
-def _pair_soles_with_ground(spec: mujoco.MjSpec) -> None:
-    """Explicit contact pairs of soles and ground; the collision search takes 4 % of a step."""
+def _pair_soles_with_ground(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
+    """Explicit contact pairs of soles and ground; the collision search takes 4 % of a step.
+
+    MuJoCo presses a sole back by ``-(b v + k d r) / R``, with the impedance ``d`` and ``R`` from
+    the inverse inertia ``w`` of its body in the reference pose: ``(1 - d) w / d``, times
+    ``m^2 (1 + m^2) / 2`` for the four edges of a friction pyramid of the coefficient ``m``. With a
+    constant impedance ``k`` and ``b`` follow from the stiffness [N/m] and the damping [N s/m].
+    """
     (ground,) = (geom for geom in spec.geoms if geom.conaffinity)
+    weights = spec.compile().body_invweight0[:, 0]
+    d = numbers["impedance"]
     for sole in [geom for geom in spec.geoms if geom.contype]:
         sliding, torsion, rolling = sole.friction
+        pad = numbers["feet"][sole.name.split("_")[0]]
+        edges = 0.5 * sliding**2 * (1.0 + sliding**2)
+        resistance = (1.0 - d) * weights[sole.parent.id] * edges
         spec.add_pair(
             geomname1=ground.name,
             geomname2=sole.name,
             condim=sole.condim,
             friction=(sliding, sliding, torsion, rolling, rolling),
-            solref=sole.solref,
-            solimp=sole.solimp,
+            # MuJoCo reads negative numbers as -k d^2 and -b d
+            solref=(-pad["stiffness"] * resistance, -pad["damping"] * resistance),
+            solimp=(d, d, *SHAPE),
         )
         sole.contype = 0
     ground.conaffinity = 0
+
+
+SHAPE = (0.001, 0.5, 2.0)
+"""Width [m], midpoint and power of the impedance of a contact; without effect on a constant one."""
+
+
+def _soften_stops(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
+    """Stops whose torque at the end of the range is the stated one.
+
+    A joint held still at an angle ``x`` beyond the onset bears ``x d^2 / ((1 - d) w t^2 m^2)`` with
+    the impedance ``d`` there, its largest value ``m``, the time constant ``t`` and the inverse
+    inertia ``w`` of the joint in the reference pose.
+    """
+    model = spec.compile()
+    least, most, width = numbers["ligament"]
+    for name, joint in numbers["joints"].items():
+        onset = np.deg2rad(joint["onset"])
+        part = onset / width
+        rise = 2.0 * part**2 if part < 0.5 else 1.0 - 2.0 * (1.0 - min(part, 1.0)) ** 2
+        impedance = least + rise * (most - least)
+        for side in SUFFIX.values():
+            inverse = model.dof_invweight0[model.joint(f"{name}_{side}").dofadr[0]]
+            square = onset * impedance**2 / ((1.0 - impedance) * inverse * joint["torque"])
+            own = spec.joint(f"{name}_{side}")
+            own.solref_limit = (np.sqrt(square) / most, 1.0)
+            own.solimp_limit = (least, most, width, 0.5, 2.0)
 
 
 def _muscle(
@@ -176,9 +216,14 @@ def _muscle(
 
     The tendon of MuJoCo is rigid: its length is that of the published tendon at half of its largest
     strain, reached at about a third of its largest force. Force and fiber length are projected onto
-    the tendon with the pennation at the optimal length.
+    the tendon with the pennation at the optimal length. Where the fibers have a share of the length
+    change (:attr:`Anatomy.fiber_share`), their length is divided by it, about the optimal length:
+    the curves of force over length and velocity are then those of the whole unit, which ends where
+    the fibers and half of the tendon's stretch are used up.
     """
     numbers, letter = planar22_numbers(), SUFFIX[side]
+    group, _ = planar22_anatomy().muscle_groups([f"{name}_{letter}"])[0]
+    share = planar22_anatomy().fiber_share.get(group, 1.0)
     tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
     tendon.rgba = (0.95, 0.3, 0.3, 1.0)
     points, constant = _moving_part(
@@ -190,8 +235,12 @@ def _muscle(
         bodies[key].add_site(name=site, pos=place, size=(0.003, 0.003, 0.003), group=3)
         tendon.wrap_site(site)
     projection = np.cos(np.deg2rad(muscle["pennation"]))
-    fiber = muscle["fiber"] * projection
-    slack = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"]) - constant
+    optimum = muscle["fiber"] * projection
+    optimal_unit = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"]) - constant + optimum
+    fiber = optimum / share
+    slack = optimal_unit - fiber
+    stretch = 0.0 if share == 1.0 else 0.5 * muscle["stretch"] * muscle["tendon"] / optimum
+    shortest, longest = 1.0 - share * (1.0 + stretch), 1.0 + share * (LONGEST - 1.0 + stretch)
     actuator = spec.add_actuator(
         name=f"{name}_{letter}",
         target=tendon.name,
@@ -205,8 +254,8 @@ def _muscle(
         tausmooth=0.0,
         range=(0.5, 1.5),
         force=muscle["force"] * projection,
-        lmin=0.0,
-        lmax=LONGEST,
+        lmin=shortest,
+        lmax=longest,
         vmax=muscle["speed"],
         fpmax=_passive_force(*muscle["passive"]),
         fvmax=muscle["lengthening"],
@@ -252,25 +301,34 @@ def _passive_force(strain: float, shape: float) -> float:
 
 
 def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
-    """Poses, lowered so that the lowest sphere touches the ground."""
+    """Poses, lowered so that the lowest sphere touches the ground, with joint rates if stated."""
     model = spec.compile()
     data = mujoco.MjData(model)
     spheres = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE)
     height = model.joint("pelvis_ty").qposadr[0]
-    for name, angles in numbers["keyframes"].items():
+    for name, pose in numbers["keyframes"].items():
         mujoco.mj_resetData(model, data)
         data.qpos[height] = UPRIGHT
-        for joint, degrees in angles.items():
-            sides = {joint: degrees}
-            if joint in numbers["joints"]:
-                both = degrees if isinstance(degrees, list) else (degrees, degrees)
-                sides = {f"{joint}_{SUFFIX[leg]}": a for leg, a in zip(LEGS, both, strict=True)}
-            for full_name, angle in sides.items():
-                data.joint(full_name).qpos[0] = np.deg2rad(angle)
+        angles = {joint: value for joint, value in pose.items() if joint != "rates"}
+        for joint, angle in _of_legs(numbers, angles):
+            data.joint(joint).qpos[0] = angle
+        for joint, rate in _of_legs(numbers, pose.get("rates", {})):
+            data.joint(joint).qvel[0] = rate
         mujoco.mj_kinematics(model, data)
         lowest = np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
         data.qpos[height] -= lowest
-        spec.add_key(name=name, qpos=data.qpos)
+        spec.add_key(name=name, qpos=data.qpos, qvel=data.qvel)
+
+
+def _of_legs(numbers: dict[str, Any], degrees: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Name in the model and value [rad] of each joint of a pose; one number holds in both legs."""
+    for joint, value in degrees.items():
+        if joint not in numbers["joints"]:
+            yield joint, float(np.deg2rad(value))
+            continue
+        both = value if isinstance(value, list) else (value, value)
+        for leg, one in zip(LEGS, both, strict=True):
+            yield f"{joint}_{SUFFIX[leg]}", float(np.deg2rad(one))
 
 
 def _point(numbers: dict[str, Any], body: str, point: Sequence[float], side: str) -> np.ndarray:

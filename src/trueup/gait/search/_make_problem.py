@@ -21,7 +21,7 @@ from trueup.gait.costs.myoassist import (
     read_myoassist_kinematics,
 )
 from trueup.gait.costs.reference import GaitReference
-from trueup.gait.costs.stages import PRESETS, WalkObjective
+from trueup.gait.costs.stages import PRESETS, TRACKING, WalkObjective
 from trueup.gait.models._shipped_models import BY_MUSCLES, SHIPPED_MODELS
 from trueup.gait.models.attachments import shipped_devices
 from trueup.gait.models.terrain import Stairs
@@ -39,6 +39,9 @@ from trueup.gait.walk.simulation import WalkSimulation
 
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
 """Device of MyoAssist -> shipped device on the same joint."""
+
+NO_TRACKING = dict.fromkeys(TRACKING, 0.0)
+"""Weights of a search that tracks no gait."""
 
 OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fresh_perturbations")
 """Keys that require perturbed repeats."""
@@ -131,13 +134,14 @@ def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfigurat
     """
     unfit = [one for one in configuration.conditions if not fits_condition(*one)]
     staged = configuration.stages is not None and configuration.reference is None
-    tracked = any((one.weights or {}).get("kinematic") for _, one in configuration.staged)
+    weighed = [one.weights or {} for _, one in configuration.staged]
+    tracked = any(weights.get(term) for weights in weighed for term in TRACKING)
     if not (staged and tracked and unfit):
         return configuration, []
     assert configuration.stages is not None
-    weights = {**(configuration.weights or PRESETS[f"-{configuration.cost}"]), "kinematic": 0.0}
+    weights = {**(configuration.weights or PRESETS[f"-{configuration.cost}"]), **NO_TRACKING}
     stages = {
-        name: {**stage, "weights": {**stage["weights"], "kinematic": 0.0}}
+        name: {**stage, "weights": {**stage["weights"], **NO_TRACKING}}
         if "weights" in stage
         else stage
         for name, stage in configuration.stages.items()
@@ -324,13 +328,14 @@ def _objective(
             emg=None if emg is None else read_myoassist_emg(emg),
         )
     weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
-    if weights.get("kinematic", 0.0) > 0.0 and reference is None and fits_condition(speed, slope):
+    tracking = [term for term in TRACKING if weights.get(term, 0.0) > 0.0]
+    if tracking and reference is None and fits_condition(speed, slope):
         reference = (ADULT, "")
-    if weights.get("kinematic", 0.0) > 0.0 and reference is None:
+    if tracking and reference is None:
         raise GaitError(
-            f"the term 'kinematic' requires a reference gait at {speed:g} m/s and {slope:g} deg; "
-            f"the shipped one is for level walking at {adult_norm().reference.speed:g} m/s: use "
-            f"another with reference=FILE, the shipped one with reference={ADULT}, or "
+            f"the term {tracking[0]!r} requires a reference gait at {speed:g} m/s and {slope:g} "
+            f"deg; the shipped one is for level walking at {adult_norm().reference.speed:g} m/s: "
+            f"use another with reference=FILE, the shipped one with reference={ADULT}, or "
             "a cost without tracking, such as -eff or -vel"
         )
     has_activations = reference is not None or configuration.reference_emg is not None

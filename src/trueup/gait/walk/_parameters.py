@@ -3,8 +3,11 @@
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import Profile
 from trueup.gait.controller.parameter_vector import Entry, ParameterVector
-from trueup.gait.controller.reflexes import ReflexController
-from trueup.gait.models.anatomy import Anatomy, Pose
+from trueup.gait.controller.reflexes import Gain, ReflexController
+from trueup.gait.models.anatomy import Anatomy, Pose, Side
+
+SIDES: tuple[tuple[Side, str], ...] = (("right", "r"), ("left", "l"))
+"""Legs and the endings of their entries, in the order of a vector."""
 
 LEAST_ACTIVATION = 0.01
 """Activation per unit of an entry, and activation of muscles without an entry."""
@@ -47,14 +50,15 @@ def walk_parameters(
             gain.scale,
             gain.offset,
             gain.unit,
-            lower=_lower(gain.name, gain.lower, compat),
             free=not gain.unused or compat,
+            **_range(anatomy, gain, compat),
         )
         for side in sides
         for gain in controller.in_plane(frontal).gains
     ]
     entries += _pose_entries(anatomy, find_pose(anatomy, pose), frontal)
     groups = anatomy.initial_activations + (anatomy.frontal_initial_activations if frontal else ())
+    nominal = find_pose(anatomy, pose).activation
     entries += [
         Entry(
             f"activation_{group}_{side}",
@@ -62,8 +66,9 @@ def walk_parameters(
             LEAST_ACTIVATION,
             lower=1.0,
             upper=50.0,
+            start=nominal.get(group, {}).get(leg, 1.0),
         )
-        for side in ("r", "l")
+        for leg, side in SIDES
         for group in groups
     ]
     if profile is not None:
@@ -85,10 +90,14 @@ def find_pose(anatomy: Anatomy, pose: str) -> Pose:
     return anatomy.poses[pose]
 
 
-def _lower(name: str, lower: float | None, compat: bool) -> float:
-    if compat and name in _LOWER_IN_MYOASSIST:
-        return _LOWER_IN_MYOASSIST[name]
-    return float("-inf") if lower is None else lower
+def _range(anatomy: Anatomy, gain: Gain, compat: bool) -> dict[str, float]:
+    """Bounds of the entry of a gain, and its nominal value where it is not 1."""
+    if compat and gain.name in _LOWER_IN_MYOASSIST:
+        return {"lower": _LOWER_IN_MYOASSIST[gain.name]}
+    own = anatomy.gains.get(gain.name, anatomy.other_gains)
+    if own is not None and not compat:
+        return own.model_dump()
+    return {"lower": float("-inf") if gain.lower is None else gain.lower}
 
 
 def _pose_entries(anatomy: Anatomy, pose: Pose, frontal: bool) -> list[Entry]:

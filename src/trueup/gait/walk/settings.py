@@ -33,10 +33,10 @@ class WalkSettings:
     exoskeleton holds its torque when a stance ends early, and delays are one step shorter."""
     per_leg: bool = False
     """Separate gains for each leg."""
-    lowest: float = 0.65
-    """Height of the pelvis below which the walker has fallen [m]."""
-    steepest: float = 60.0
-    """Tilt of the pelvis above which the walker has fallen [deg]."""
+    lowest: float | None = None
+    """Height of the pelvis below which the walker has fallen [m]; None: that of its anatomy."""
+    steepest: float | None = None
+    """Tilt of the pelvis above which the walker has fallen [deg]; None: that of its anatomy."""
     threads: int = 0
     """Number of simulation threads; 0 uses all cores."""
 

@@ -202,8 +202,9 @@ class WalkSimulation:
         rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
         shortest = SHORTEST_STANCE_OF_MYOASSIST if settings.compat else SHORTEST_STANCE - 1e-9
         rules["shortest_stance"] = shortest
-        rules["lowest"] = settings.lowest
-        rules["steepest"] = np.deg2rad(settings.steepest)
+        own, lowest, steepest = self.walker.anatomy, settings.lowest, settings.steepest
+        rules["lowest"] = own.lowest if lowest is None else lowest
+        rules["steepest"] = np.deg2rad(own.steepest if steepest is None else steepest)
         return rules
 
     def curves(self, X: np.ndarray) -> np.ndarray:

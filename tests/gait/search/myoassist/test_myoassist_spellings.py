@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from given_configurations import nominal_vector
 
 from trueup.cli import main
 from trueup.gait import GaitConfiguration, load_configuration
@@ -158,7 +159,7 @@ def test_words_of_the_package_are_not_paths(tmp_path):
 @pytest.mark.parametrize("ending", FILES)
 def test_the_mode_evaluate_of_a_file_evaluates_its_vector(capsys, tmp_path, ending):
     (tmp_path / "prep").mkdir()
-    np.savetxt(tmp_path / "prep/x_Best.txt", np.ones(77))
+    np.savetxt(tmp_path / "prep/x_Best.txt", nominal_vector())
     path = tmp_path / f"mine.{ending}"
     words = "--model_path planar22 --sim_time 0.05 -vel --optim_mode evaluate --param_path prep"
     path.write_text(FILES[ending].format(f"python train.py {words}"))
