@@ -52,6 +52,8 @@ class Attribution(CauseFits):
 
     by_torques: "Attribution | None" = None
     """Selection by recorded torques; None where none are recorded."""
+    fits_are_cheap: bool = False
+    """Whether fits need no simulation."""
     chosen: list[str] = field(default_factory=list, init=False)
     """Causes that explain the gap, that with the largest share first."""
     together: dict[str, list[str]] = field(default_factory=dict, init=False)
@@ -239,13 +241,7 @@ class Attribution(CauseFits):
         errors, place = self.errors()
         if errors.chance(place[key_of(self.chosen)], place[ALL]) >= CHANCE:
             return
-        sets = [list(s) for s in eliminated(self.log, every, MOST)]
-        self.plan(len(sets) + 1)
-        for causes in sets:
-            x, others = every.x.copy(), [c for c in self.acting if c not in causes]
-            back = self.columns_with(every, others)
-            x[back] = self.log.start[back]
-            self.fit(causes, self.columns_with(every, causes), x)
+        sets = self._eliminated_by_fits() if self.fits_are_cheap else self._eliminated(every)
         errors, place = self.errors()
         sets = sorted([list(self.chosen), *sets], key=len)
         best_set = min(sets, key=lambda s: errors.squares[place[key_of(s)]])
@@ -253,6 +249,39 @@ class Attribution(CauseFits):
             return
         # the fewest causes with an equal error
         self.chosen = next(s for s in sets if s == best_set or not self._is_better(best_set, s))
+
+    def _eliminated(self, every: FreedFit) -> list[list[str]]:
+        """Sets of causes by the linearised fit of all, with their fits."""
+        sets = [list(s) for s in eliminated(self.log, every, MOST)]
+        self.plan(len(sets) + 1)
+        for causes in sets:
+            self._fit_without(every, causes)
+        return sets
+
+    def _eliminated_by_fits(self) -> list[list[str]]:
+        """Sets of causes by dropping, one at a time, the cause that the fit of the others needs
+        least.
+
+        A limit and a gain can imitate friction and mass, far from where the fit of all is linear.
+        """
+        kept, fit = list(self.acting), self.fits[ALL]
+        out = []
+        while len(kept) > 1:
+            fewer = [[c for c in kept if c != dropped] for dropped in kept]
+            self.plan(len(fewer))
+            made = [self._fit_without(fit, causes) for causes in fewer]
+            best = min(range(len(made)), key=lambda k: made[k].cost)
+            kept, fit = fewer[best], made[best]
+            if len(kept) <= MOST:
+                out.append(kept)
+        return out
+
+    def _fit_without(self, fit: FreedFit, causes: list[str]) -> FreedFit:
+        """Fit of some causes from that of more, the others at the values of the model."""
+        x, others = fit.x.copy(), [c for c in self.acting if c not in causes]
+        back = self.columns_with(fit, others)
+        x[back] = self.log.start[back]
+        return self.fit(causes, self.columns_with(fit, causes), x)
 
     def _fit_all(self) -> FreedFit:
         """Fit of all causes together, from the selected ones or the best alone."""
@@ -424,7 +453,10 @@ def attribute(
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
-    shown = None if torques is None else attribute(torques, level)
+    shown = None
+    if torques is not None:
+        shown = Attribution(torques, level, fits_are_cheap=True)
+        shown.run()
     found = Attribution(log, level, dict(fits or {}), on_fit, progress, shown)
     found.run()
     return found
