@@ -310,9 +310,9 @@ def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
         mujoco.mj_resetData(model, data)
         data.qpos[height] = UPRIGHT
         angles = {joint: value for joint, value in pose.items() if joint != "rates"}
-        for joint, angle in _of_legs(numbers, angles):
+        for joint, angle in of_legs(numbers, angles):
             data.joint(joint).qpos[0] = angle
-        for joint, rate in _of_legs(numbers, pose.get("rates", {})):
+        for joint, rate in of_legs(numbers, pose.get("rates", {})):
             data.joint(joint).qvel[0] = rate
         mujoco.mj_kinematics(model, data)
         lowest = np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
@@ -320,7 +320,7 @@ def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
         spec.add_key(name=name, qpos=data.qpos, qvel=data.qvel)
 
 
-def _of_legs(numbers: dict[str, Any], degrees: dict[str, Any]) -> Iterator[tuple[str, float]]:
+def of_legs(numbers: dict[str, Any], degrees: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Name in the model and value [rad] of each joint of a pose; one number holds in both legs."""
     for joint, value in degrees.items():
         if joint not in numbers["joints"]:

@@ -12,7 +12,7 @@ from trueup.errors import GaitError
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models._spec_parts import add_ground, add_sensor, add_sole, add_touch
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy
-from trueup.gait.models.planar22 import UPRIGHT, planar22_anatomy, planar22_numbers
+from trueup.gait.models.planar22 import UPRIGHT, of_legs, planar22_anatomy, planar22_numbers
 from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.model import OsimModel, Remark
 
@@ -21,6 +21,7 @@ JOINTS = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle", "m
 FRONTAL = {"hip_adduction": "hip_adduction", "hip_rotation": "hip_rotation"}
 BODIES = ("femur", "tibia", "talus", "calcn", "toes")
 LIMITED = ("hip", "knee", "ankle")
+_STEP = 1e-6  # interval over which rates of coupled joints are found [s]
 
 
 @functools.cache
@@ -128,18 +129,23 @@ def _keyframes(built: Skeleton, numbers: dict[str, Any]) -> None:
     data = mujoco.MjData(model)
     spheres = [model.geom(name).id for one in numbers["feet"] for name in _sides(one)]
     height = model.joint(ROOT["upward"]).qposadr[0]
-    for name, angles in numbers["keyframes"].items():
+    for name, pose in numbers["keyframes"].items():
         mujoco.mj_resetData(model, data)
         data.qpos[height] = UPRIGHT
-        for joint, degrees in angles.items():
-            both = degrees if isinstance(degrees, list) else (degrees, degrees)
-            names = (joint, joint) if joint in ROOT.values() else _sides(joint)
-            for full_name, angle in zip(names, both, strict=True):
-                data.joint(full_name).qpos[0] = np.deg2rad(angle)
+        angles = {joint: value for joint, value in pose.items() if joint != "rates"}
+        for joint, angle in of_legs(numbers, angles):
+            data.joint(joint).qpos[0] = angle
+        for joint, rate in of_legs(numbers, pose.get("rates", {})):
+            data.joint(joint).qvel[0] = rate
+        later = data.qpos.copy()
+        mujoco.mj_integratePos(model, later, data.qvel, _STEP)
         couple_joints(model, data.qpos[None])
+        couple_joints(model, later[None])
+        # coupled joints move with those that they follow
+        mujoco.mj_differentiatePos(model, data.qvel, _STEP, data.qpos, later)
         mujoco.mj_kinematics(model, data)
         data.qpos[height] -= np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
-        built.spec.add_key(name=name, qpos=data.qpos)
+        built.spec.add_key(name=name, qpos=data.qpos, qvel=data.qvel)
 
 
 def _anatomy(built: Skeleton, model: OsimModel) -> Anatomy:
