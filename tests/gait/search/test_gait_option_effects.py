@@ -427,6 +427,7 @@ GIVEN = {
     "musc_model": (26, "26"),
     "model": ("hip", "hip"),
     "model_file": ("planar22", "planar22"),
+    "controller": ("/mine.yaml", "/mine.yaml"),
     "sim_time": (0.25, "0.25"),
     "pose_key": ("walk_right", "walk_right"),
     "num_strides": (3, "3"),

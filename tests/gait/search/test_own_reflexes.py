@@ -74,7 +74,7 @@ def test_reflexes_act_on_the_walk(call, tmp_path):
     runs = [tmp_path / name for name in ("without", "with")]
     costs = [
         search(call, run, *words, *WORDS)[1]["cost"]
-        for run, words in zip(runs, ((), ("--controller", own, "start_values=11_SOL_CP:5")))
+        for run, words in zip(runs, ((), ("--controller", own, "start_values=11_SOL_CP:3")))
     ]
     assert costs[0] != costs[1]
 
