@@ -1,12 +1,12 @@
-"""MuJoCo Warp beside all CPU cores: steps, identifications, draws; within 8 minutes.
+"""MuJoCo Warp compared with all CPU cores: steps, identifications, draws; within 8 minutes.
 
     python benchmarks/gpu.py                               # on a machine with an NVIDIA card
     python benchmarks/gpu.py --device warp-cpu --small     # its kernels on one core, a proof
 
 Needs the extras gpu and robots. Printed is a table in Markdown with the name of the card:
 
-- steps: million steps a second of the library's engines over worlds with armatures of their own,
-  recording and copying positions, beside the batch engine on all cores;
+- steps: million steps a second of the library's engines over worlds with different armatures,
+  recording and copying positions, and of the batch engine on all cores;
 - search: seconds of the search of an identification, kernels compiled, until its end in double
   precision, by the CPU and by the device, and the largest difference of its results in standard
   errors: a hanging quadruped with 49 unknowns and a Panda with 60, 30 s each, in windows of 0.5 s;
@@ -239,7 +239,7 @@ def main() -> None:
     cases = {"leg": leg} if given.small else {"quadruped": quadruped, "panda": panda}
     sizes = (2, 8) if given.small else (256, 1024, 4096, 16384, 65536)
     seconds, window, draws = (1.0, 0.05, 40) if given.small else (30.0, 0.5, 10_000)
-    print(f"{device.label} beside {os.cpu_count()} threads, MuJoCo {mujoco.__version__}\n")
+    print(f"{device.label} compared with {os.cpu_count()} threads, MuJoCo {mujoco.__version__}\n")
     left_out = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

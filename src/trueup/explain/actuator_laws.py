@@ -45,7 +45,7 @@ class ActuatorLaws:
     rows: np.ndarray
     """Samples of the grid that are compared ``(T,)``."""
     positions: np.ndarray
-    """As recorded ``(N, k)`` [rad, m]."""
+    """Recorded positions ``(N, k)`` [rad, m]."""
     velocities: np.ndarray
     """Filtered ``(N, k)``."""
     commands: TimeSeries
@@ -195,9 +195,9 @@ def actuator_laws(
     held = 0.5 * float(np.median(np.diff(trajectory.control.times)))
     # a command that is held acts late against one that is interpolated; at the rate of the torques
     # both are sampled at the same instants
-    beside = max(held - 0.5 * step, 0.0) if control == "zoh" else 0.0
+    sensed = max(held - 0.5 * step, 0.0) if control == "zoh" else 0.0
     alone = held if bandwidth is not None and bandwidth.held else 0.0
-    late = np.array([beside if dof in sensors else alone for dof in dofs])
+    late = np.array([sensed if dof in sensors else alone for dof in dofs])
     names = tuple(given.joint(int(given.dof_jntid[dofs[k]])).name for k in compared)
     return ActuatorLaws(
         model,

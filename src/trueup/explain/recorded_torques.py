@@ -79,13 +79,13 @@ class _Recording:
     variant: ModelVariants
     motion: TorqueData | None
     weights: np.ndarray
-    """Of inverse dynamics ``(T, dofs)``."""
+    """Weights of inverse dynamics ``(T, dofs)``."""
     per_gravity: np.ndarray
     """Torque of each link parameter per unit of gravity along each axis ``(3, T, dofs, 10 nbody)``;
     empty without inverse dynamics."""
     laws: ActuatorLaws | None
     law_weights: np.ndarray
-    """Of the laws ``(T, k)``."""
+    """Weights of the laws ``(T, k)``."""
 
     def pairs(self, fields: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Measured and predicted torques, each ``(n, T, C)``, of both comparisons."""

@@ -2,7 +2,7 @@
 
 A device evaluates thousands of candidates at once with rounding errors of about 1e-6: enough to
 come near the optimum with central differences over large steps, too little for its last digits and
-for intervals. So the search goes on from there in double precision, with few evaluations.
+for intervals. So the search continues from there in double precision, with few evaluations.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -151,7 +151,7 @@ class DeviceFirst:
 
     @property
     def message(self) -> str:
-        """How the search ended; '' while it runs."""
+        """Reason for the end of the search; '' while it runs."""
         if not self.fine.message:
             return ""
         single = self._former + self.rough.evaluations

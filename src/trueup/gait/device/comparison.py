@@ -230,7 +230,7 @@ class DeviceComparison:
 
     @property
     def naturalness(self) -> str:
-        """How natural the walks without the device are."""
+        """Naturalness of the walks without the device."""
         judged = {one.seed: one.natural for one in self.of("without") if one.natural}
         if not judged:
             return (

@@ -22,8 +22,8 @@ DEVICES: tuple[str, ...] = get_args(DeviceName)
 WORLDS_PER_THREAD = 64
 """Worlds in a batch for each CPU thread from which a card pays.
 
-Measured with an H200 beside 16 threads: 256 worlds run 0.4 to 1.4 times as fast, 1024 worlds 1.5 to
-5 times, 16384 worlds 12 to 18 times (docs/how-to/graphics-card.md).
+Measured with an H200, compared with 16 threads: 256 worlds run 0.4 to 1.4 times as fast, 1024
+worlds 1.5 to 5 times, 16384 worlds 12 to 18 times (docs/how-to/graphics-card.md).
 """
 
 _LEAST_DRIVER = (12, 4)
