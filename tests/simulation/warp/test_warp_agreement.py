@@ -19,7 +19,7 @@ def _engine(model, steps=25):
 
 @needs_warp
 def test_a_device_that_moves_otherwise_is_found():
-    """As a feature would that MuJoCo Warp reads otherwise: here a damping of its own."""
+    """As a feature would that MuJoCo Warp reads otherwise: here another damping."""
     engine = _engine(leg())
     engine._put.dof_damping.fill_(3.0)
     with pytest.raises(SimulationError, match=r"moves 'hip' differently than MuJoCo: .* apart"):
