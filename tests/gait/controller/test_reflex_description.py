@@ -199,7 +199,7 @@ def lags(period: float, timestep: float, compat: bool = False) -> dict[str, floa
     lines = program.lines
     # a part of the way back from the value before the oldest but one
     periods = lines["length"] - 1 - np.where(lines["part"] > 0.0, 1.0 - lines["part"], 0.0)
-    late = dict(zip(lines["register"], 1e3 * period * periods, strict=True))
+    late = dict(zip(lines["output"], 1e3 * period * periods, strict=True))
     return {signal.name: late[layout.register(signal.name)] for signal in SIGNALS}
 
 

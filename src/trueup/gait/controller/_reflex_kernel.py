@@ -42,7 +42,7 @@ def _delay_signals(program, measured, registers, rings, tick):
         for k in range(len(program.lines)):
             line = program.lines[k]
             value = measured[leg, line.measured]
-            registers[leg, line.register] = _delayed(
+            registers[leg, line.output] = _delayed(
                 rings[leg], line.start, line.length, line.part, tick, value
             )
 
@@ -121,7 +121,7 @@ def _see_other_leg(program, row, ring, tick):
     head = program.head[0]
     for k in range(len(program.muscles)):
         muscle = program.muscles[k]
-        row[muscle.register] = _read(
+        row[muscle.output] = _read(
             ring, muscle.crossed, head.crossed_length, head.crossed_part, tick
         )
 
@@ -288,7 +288,7 @@ def start_reflexes(program, measured, registers, rings, swing_leg, activation, t
         for k in range(len(program.lines)):
             line = program.lines[k]
             value = measured[leg, line.measured]
-            row[line.register] = value
+            row[line.output] = value
             ring[line.start : line.start + line.length] = value
         start, length = head.target_start, head.target_length
         angle = target[leg, 0]

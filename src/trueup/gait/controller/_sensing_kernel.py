@@ -58,8 +58,9 @@ def _rate_about(fields, i, body, axis):
 def _sense_foot(fields, part, i, leg, cos, sin, row):
     """Measure the signals of a foot: loads of its parts, and the centre of pressure."""
     first = part.foot_signals
-    for place, signal in ((Touch.heel, FootSignal.load_foot), (Touch.toes, FootSignal.load_toes)):
-        row[first + signal] = fields.sensordata[i, part.touch[leg, place]] / part.weight
+    heel, toes = part.touch[leg, Touch.heel], part.touch[leg, Touch.toes]
+    row[first + FootSignal.load_foot] = fields.sensordata[i, heel] / part.weight
+    row[first + FootSignal.load_toes] = fields.sensordata[i, toes] / part.weight
     sensor = part.pressure[leg]
     if sensor >= 0 and fields.sensordata[i, sensor] > 0.0:
         foot, side = part.feet[leg], -1.0 if leg == 0 else 1.0
@@ -99,16 +100,16 @@ def sense(fields, parts, muscles, threshold, i, measured):
         row[Measured.roll_rate] = -side * roll_rate
         row[Measured.load] = load
         row[Measured.contact] = 1.0 if load > threshold else 0.0
-        row[Measured.hip] = math.pi - fields.state[i, fields.qpos + part.qpos[leg, Joint.hip]]
-        row[Measured.hip_rate] = -fields.state[i, fields.qvel + part.qvel[leg, Joint.hip]]
-        row[Measured.knee] = math.pi + fields.state[i, fields.qpos + part.qpos[leg, Joint.knee]]
-        row[Measured.knee_rate] = fields.state[i, fields.qvel + part.qvel[leg, Joint.knee]]
+        row[Measured.hip] = math.pi - fields.qpos[i, part.qpos[leg, Joint.hip]]
+        row[Measured.hip_rate] = -fields.qvel[i, part.qvel[leg, Joint.hip]]
+        row[Measured.knee] = math.pi + fields.qpos[i, part.qpos[leg, Joint.knee]]
+        row[Measured.knee_rate] = fields.qvel[i, part.qvel[leg, Joint.knee]]
         ankle, toes = part.qpos[leg, Joint.ankle], part.qpos[leg, Joint.mtp]
-        row[Measured.ankle] = 0.5 * math.pi - fields.state[i, fields.qpos + ankle]
-        row[Measured.mtp] = 0.5 * math.pi - fields.state[i, fields.qpos + toes]
+        row[Measured.ankle] = 0.5 * math.pi - fields.qpos[i, ankle]
+        row[Measured.mtp] = 0.5 * math.pi - fields.qpos[i, toes]
         adduction = part.adduction[leg]
         if adduction >= 0:
-            angle = part.inward[leg] * fields.state[i, fields.qpos + adduction]
+            angle = part.inward[leg] * fields.qpos[i, adduction]
             row[Measured.hip_adduction] = 0.5 * math.pi + angle
         foot = part.feet[1 - leg]
         fx, fy = fields.xpos[i, foot, 0], fields.xpos[i, foot, 1]

@@ -29,7 +29,7 @@ HEAD = np.dtype(
 LINE = np.dtype(
     [
         ("measured", np.int64),
-        ("register", np.int64),
+        ("output", np.int64),
         ("start", np.int64),
         ("length", np.int64),
         ("part", np.float64),
@@ -44,7 +44,7 @@ MUSCLE = np.dtype(
         ("length", np.int64),
         ("part", np.float64),
         ("crossed", np.int64),
-        ("register", np.int64),
+        ("output", np.int64),
     ]
 )
 """Muscle group: delay line of its stimulation, start of the ring of its crossed copy, and the

@@ -174,8 +174,8 @@ def metabolic_power(fields, muscles, fibers, i):
         muscle = muscles[m]
         total += muscle_power(
             fibers[m],
-            fields.state[i, fields.ctrl + muscle.ctrl],
-            fields.state[i, fields.act + muscle.act],
+            fields.ctrl[i, muscle.ctrl],
+            fields.act[i, muscle.act],
             fields.actuator_length[i, muscle.actuator],
             fields.actuator_velocity[i, muscle.actuator],
         )

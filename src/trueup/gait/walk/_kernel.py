@@ -17,26 +17,28 @@ from trueup.gait.controller._exoskeleton_kernel import (
 from trueup.gait.controller._reflex_kernel import start_reflexes, step_reflexes
 from trueup.gait.controller._registers import Measured
 from trueup.gait.controller._sensing_kernel import pitch_of, sense
-from trueup.gait.models.body_map import Touch
+from trueup.gait.models.body_map import SENSED_LIMITS, Touch
 from trueup.gait.models.metabolic import metabolic_power
 from trueup.gait.models.terrain import ramp_height, step_height
 from trueup.gait.walk.disturbance_kernel import disturb_senses, push
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.records import End
 
+LIMITS = len(SENSED_LIMITS)
+"""Number of joints of a leg with a recorded limit torque."""
+
 BAD_NUMBERS = 3
 """First MuJoCo warning that ends a walk; warnings of full buffers have smaller numbers."""
 
 
 class Fields(NamedTuple):
-    """Arrays of a batch ``(n, ...)``; integers are start indices of parts of a state row."""
+    """Arrays of MjData of the simulations ``(n, ...)``, and their warnings."""
 
-    state: np.ndarray
-    qpos: int
-    qvel: int
-    act: int
-    ctrl: int
-    xfrc_applied: int
+    qpos: np.ndarray
+    qvel: np.ndarray
+    act: np.ndarray
+    ctrl: np.ndarray
+    xfrc_applied: np.ndarray
     sensordata: np.ndarray
     actuator_force: np.ndarray
     actuator_length: np.ndarray
@@ -144,7 +146,7 @@ def _record_frame(fields, body, measured, i, time, exo, frame):
             lowest = min(lowest, fields.site_xpos[i, site, 2] - ground)
         frame[Frame.sole_r + leg] = lowest
         # models without a sensor of a joint limit have index -1
-        for k in range(part.limits.shape[1]):
+        for k in range(LIMITS):
             sensor = part.limits[leg, k]
             torque = fields.sensordata[i, sensor] if sensor >= 0 else 0.0
             frame[Frame.limit_hip_r + LEG_ANGLES * leg + k] = torque
@@ -156,7 +158,7 @@ def _record_frame(fields, body, measured, i, time, exo, frame):
             frame[Frame.knee_x_r + shift] = fields.xanchor[i, knee, axis] - origin
             frame[Frame.ankle_x_r + shift] = fields.xanchor[i, ankle, axis] - origin
     for k in range(len(body.muscles)):
-        frame[ACTIVATIONS + k] = fields.state[i, fields.act + body.muscles[k].act]
+        frame[ACTIVATIONS + k] = fields.act[i, body.muscles[k].act]
 
 
 @compiled
@@ -179,11 +181,11 @@ def _torque(rule, load, clock, curve):
 
 
 @compiled
-def _exoskeleton(part, rule, state, ctrl, measured, clocks, curve, exo):
-    """Write the torques of the exoskeleton of one walk to its controls."""
+def _exoskeleton(part, rule, ctrl, measured, clocks, curve, exo):
+    """Write the torques of the exoskeleton of one walk to its controls ``(controls,)``."""
     for leg in range(2):
         exo[leg] = _torque(rule, measured[leg, Measured.load], clocks[leg], curve)
-        state[ctrl + part.exo_ctrl[leg]] = exo[leg] / part.exo_gain[leg]
+        ctrl[part.exo_ctrl[leg]] = exo[leg] / part.exo_gain[leg]
 
 
 @compiled
@@ -224,6 +226,59 @@ def start_walks(program, body, rules, fields, walks, swing_leg, activation, targ
         )
 
 
+@compiled
+def control_walk(program, body, fibers, rules, fields, walks, i, tick, acts):
+    """Sense, record a frame, and act, for one walk; returns whether it continues.
+
+    Arguments as in :func:`control_walks`, with the index ``i`` of the walk.
+    """
+    part, rule = body.parts[0], rules[0]
+    measured, status = walks.measured[i], walks.status[i]
+    time = float(tick) * rule.period
+    sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
+    # the initial state is neither recorded nor tested: its pose was checked before
+    if tick > 0:
+        ground = _mean_ground_height(part, fields.xpos[i, part.pelvis, 0])
+        height = fields.xpos[i, part.pelvis, 2] - ground
+        pitch = measured[0, Measured.pitch]
+        status[Status.ended] = _end_of(rule, fields.warning[i], height, pitch)
+        # the frame of a fall is recorded too
+        due = tick % rule.frame_every == 0 or status[Status.ended] == End.fell
+        if due and status[Status.length] < walks.frames.shape[1]:
+            frame = walks.frames[i, status[Status.length]]
+            _record_frame(fields, body, measured, i, time, walks.exo[i], frame)
+            power = metabolic_power(fields, body.muscles, fibers, i)
+            # rectangle rule over the interval of frames
+            walks.energy[i] += power * rule.period * float(rule.frame_every)
+            frame[Frame.metabolic] = walks.energy[i]
+            status[Status.length] += 1
+        if status[Status.ended] != End.running:
+            return False
+    if not acts:
+        return True
+    # noise is added after the frame, which contains the exact signals
+    push(fields, walks.disturbances[i], part.torso, tick, i)
+    disturb_senses(walks.disturbances[i], rule.threshold, time, measured)
+    stimulation = walks.stimulation[i]
+    step_reflexes(
+        program,
+        measured,
+        walks.registers[i],
+        walks.rings[i],
+        tick,
+        stimulation,
+        walks.crossed[i],
+    )
+    for m in range(len(body.muscles)):
+        muscle = body.muscles[m]
+        fields.ctrl[i, muscle.ctrl] = stimulation[muscle.leg, muscle.group]
+    if rule.has_exo:
+        _exoskeleton(
+            part, rule, fields.ctrl[i], measured, walks.clocks[i], walks.curve[i], walks.exo[i]
+        )
+    return True
+
+
 @compiled_once
 def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
     """Sense, record a frame, and act, for the walks ``ids``.
@@ -236,60 +291,10 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
     Returns:
       Number of walks that continue.
     """
-    running, part, rule = 0, body.parts[0], rules[0]
+    running = 0
     for k in range(len(ids)):
-        i = ids[k]
-        measured, status = walks.measured[i], walks.status[i]
-        sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
-        # the initial state is neither recorded nor tested: its pose was checked before
-        if tick > 0:
-            ground = _mean_ground_height(part, fields.xpos[i, part.pelvis, 0])
-            height = fields.xpos[i, part.pelvis, 2] - ground
-            pitch = measured[0, Measured.pitch]
-            status[Status.ended] = _end_of(rule, fields.warning[i], height, pitch)
-            # the frame of a fall is recorded too
-            due = tick % rule.frame_every == 0 or status[Status.ended] == End.fell
-            if due and status[Status.length] < walks.frames.shape[1]:
-                frame = walks.frames[i, status[Status.length]]
-                _record_frame(fields, body, measured, i, tick * rule.period, walks.exo[i], frame)
-                power = metabolic_power(fields, body.muscles, fibers, i)
-                # rectangle rule over the interval of frames
-                walks.energy[i] += power * rule.period * rule.frame_every
-                frame[Frame.metabolic] = walks.energy[i]
-                status[Status.length] += 1
-            if status[Status.ended] != End.running:
-                continue
-        running += 1
-        if not acts:
-            continue
-        # noise is added after the frame, which contains the exact signals
-        push(fields, walks.disturbances[i], part.torso, tick, i)
-        disturb_senses(walks.disturbances[i], rule.threshold, tick * rule.period, measured)
-        stimulation = walks.stimulation[i]
-        step_reflexes(
-            program,
-            measured,
-            walks.registers[i],
-            walks.rings[i],
-            tick,
-            stimulation,
-            walks.crossed,
-        )
-        for m in range(len(body.muscles)):
-            muscle = body.muscles[m]
-            place = fields.ctrl + muscle.ctrl
-            fields.state[i, place] = stimulation[muscle.leg, muscle.group]
-        if rule.has_exo:
-            _exoskeleton(
-                part,
-                rule,
-                fields.state[i],
-                fields.ctrl,
-                measured,
-                walks.clocks[i],
-                walks.curve[i],
-                walks.exo[i],
-            )
+        if control_walk(program, body, fibers, rules, fields, walks, ids[k], tick, acts):
+            running += 1
     return running
 
 

@@ -58,9 +58,8 @@ def push(fields, disturbance, body, tick, i):
     if disturbance.first <= tick <= disturbance.end:
         # the last step removes the force
         acts = tick < disturbance.end
-        place = fields.xfrc_applied + 6 * body
-        fields.state[i, place] = disturbance.force[0] if acts else 0.0
-        fields.state[i, place + 1] = disturbance.force[1] if acts else 0.0
+        fields.xfrc_applied[i, body, 0] = disturbance.force[0] if acts else 0.0
+        fields.xfrc_applied[i, body, 1] = disturbance.force[1] if acts else 0.0
 
 
 @compiled
@@ -80,7 +79,8 @@ def disturb_senses(disturbance, threshold, time, measured):
     size = disturbance.noise
     if size == 0.0:
         return
-    count = np.uint64(int(time / HELD + 1e-6)) * np.uint64(2 * measured.shape[1])
+    # the tolerance is above the rounding of a time in single precision
+    count = np.uint64(int(time / HELD + 1e-3)) * np.uint64(2 * measured.shape[1])
     for leg in range(2):
         row = measured[leg]
         for s in range(measured.shape[1]):

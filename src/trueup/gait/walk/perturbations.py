@@ -204,14 +204,21 @@ def set_friction(batch: Batch, draws: Draws | None, expanded: bool) -> bool:
     factors = np.ones(batch.nsim) if draws is None else draws.friction
     if not expanded and (factors == 1.0).all():
         return False
+    for name, rows in friction_rows(batch.model, factors).items():
+        batch.expand(name)[:] = rows
+    return True
+
+
+def friction_rows(model: mujoco.MjModel, factors: np.ndarray) -> dict[str, np.ndarray]:
+    """Fields of a model with friction, multiplied by factors ``(n,)``: name -> ``(n, ...)``."""
+    found = {}
     # sliding friction is first; pairs have two directions
     for name, sliding in (("geom_friction", 1), ("pair_friction", 2)):
-        base = getattr(batch.model, name)
+        base = getattr(model, name)
         if len(base):
-            friction = batch.expand(name)
-            friction[:] = base
-            friction[:, :, :sliding] *= factors[:, None, None]
-    return True
+            found[name] = np.tile(base, (len(factors), 1, 1))
+            found[name][:, :, :sliding] *= factors[:, None, None]
+    return found
 
 
 def set_disturbances(

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from trueup.errors import GaitError, did_you_mean, listing
+from trueup.errors import GaitError, SimulationError, did_you_mean, listing
 from trueup.gait.compiled import entry_point
 from trueup.gait.controller._exoskeleton_kernel import Clock
 from trueup.gait.controller._registers import FIRST_FORCE, OF_PRESSURE
@@ -20,6 +20,7 @@ from trueup.gait.models.metabolic import muscle_fibers
 from trueup.gait.models.walker import Walker
 from trueup.gait.walk import _kernel as k
 from trueup.gait.walk._parameters import find_pose, walk_parameters
+from trueup.gait.walk.device_walks import DeviceWalks
 from trueup.gait.walk.disturbance_kernel import DISTURBANCE
 from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
@@ -33,6 +34,7 @@ from trueup.gait.walk.perturbations import (
 from trueup.gait.walk.records import End, WalkRecords
 from trueup.gait.walk.settings import FRAME_PERIOD, WalkSettings
 from trueup.simulation.engine.warning_capture import captured_warnings
+from trueup.simulation.warp.devices import WarpDevice
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
 """Longest stance ignored by the exoskeleton of MyoAssist [s]."""
@@ -115,12 +117,15 @@ class WalkSimulation:
                     f"{listing(known, 60)}.{did_you_mean(name, known)}"
                 )
         self._batch: Batch | None = None
+        self._of_batch = (0, True)  # number of its simulations, and whether they are persistent
         self._walks: k.Walks | None = None
         self._slippery = False  # whether the batch has separate friction for each walk
+        self._on_device: DeviceWalks | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for another process, without the batch."""
-        return {**self.__dict__, "_batch": None, "_walks": None, "_slippery": False}
+        """State for another process, without the batch and what is on a device."""
+        without = {"_batch": None, "_walks": None, "_slippery": False, "_on_device": None}
+        return {**self.__dict__, **without}
 
     @property
     def runs(self) -> int:
@@ -133,6 +138,7 @@ class WalkSimulation:
         observe: Callable[[int, Batch], None] | None = None,
         perturbations: Perturbations | None = None,
         stop: Callable[[WalkRecords], np.ndarray] | None = None,
+        device: WarpDevice | None = None,
     ) -> WalkRecords:
         """Walks of parameter vectors ``X (n, size)``.
 
@@ -146,9 +152,12 @@ class WalkSimulation:
             repeats.
           stop: called with the records before the start and whenever walks have ended; returns
             whether each walk is stopped ``(rows,)``.
+          device: device that simulates, in single precision; None: the CPU. A device calls
+            ``stop`` every half second of the walks, and has no ``observe``.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
+          SimulationError: the device cannot simulate the walks, or not with ``observe``.
         """
         X = np.atleast_2d(self.parameters.check(X))
         draws = None
@@ -159,7 +168,7 @@ class WalkSimulation:
                 drawn.tiled(len(X)),
             )
         with captured_warnings():
-            batch, walks = self._prepared(len(X))
+            batch, walks = self._prepared(len(X), persistent=device is None)
             self._slippery |= set_friction(batch, draws, self._slippery)
             set_disturbances(walks.disturbances, draws, self.period, self.walker.frontal)
             state = set_initial_state(
@@ -184,8 +193,25 @@ class WalkSimulation:
                 mass=self.walker.mass,
                 level=self.walker.slope == 0.0 and self.walker.stairs is None,
             )
-            self._walk(batch, walks, state.activation, records, observe, stop)
+            ids = self._start(batch, walks, state.activation, records, stop)
+            if device is None:
+                self._walk(batch, walks, ids, records, observe, stop)
+            else:
+                if observe is not None:
+                    raise SimulationError("walks on a device cannot be observed; use device: cpu")
+                factors = None if draws is None else draws.friction
+                self.on(device).run(batch, walks, records, ids, factors, stop)
         return records
+
+    def on(self, device: WarpDevice) -> DeviceWalks:
+        """The simulation on a device, kept for further calls.
+
+        Raises:
+          SimulationError: the device cannot simulate the walks.
+        """
+        if self._on_device is None or self._on_device.device != device:
+            self._on_device = DeviceWalks(self, device)
+        return self._on_device
 
     @property
     def rules(self) -> np.ndarray:
@@ -223,17 +249,31 @@ class WalkSimulation:
             return 1
         return max(1, round(FRAME_PERIOD / self.period))
 
-    def _walk(
+    @property
+    def device_notes(self) -> list[str]:
+        """Sentences on the simulation on a device."""
+        return [] if self._on_device is None else self._on_device.notes
+
+    @property
+    def most_frames(self) -> int:
+        """Largest number of frames of a walk."""
+        return self.runs // self.frame_every + 1
+
+    @property
+    def frame_columns(self) -> int:
+        """Number of columns of a frame."""
+        return ACTIVATIONS + len(self.body.muscles)
+
+    def _start(
         self,
         batch: Batch,
         walks: k.Walks,
         activation: np.ndarray,
         records: WalkRecords,
-        observe: Callable[[int, Batch], None] | None,
         stop: Callable[[WalkRecords], np.ndarray] | None,
-    ) -> None:
-        settings, body = self.settings, self.body
-        rules = self.rules
+    ) -> np.ndarray:
+        """Start the controllers; returns the walks that start."""
+        settings, rules = self.settings, self.rules
         if settings.compat and settings.delayed:
             batch.step()
             batch.forward()
@@ -241,16 +281,30 @@ class WalkSimulation:
         target = np.full((len(walks.status), 2, 2), np.nan)
         if settings.compat and settings.delayed:
             target[:, :, 0] = self._nominal_targets(rules, fields, walks, activation, target)
-        k.start_walks(self.program, body, rules, fields, walks, self.swing_leg, activation, target)
-        stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
-        stage_number = int(stage.value)
+        fixed = (self.program, self.body, rules, fields, walks)
+        k.start_walks(*fixed, self.swing_leg, activation, target)
         ended = records.ended
         ended[list(records.invalid)] = End.could_not_start
         if stop is not None:
             ended[stop(records) & (ended == End.running)] = End.stopped
-        ids = np.flatnonzero(ended == End.running)
-        last = self.runs
-        fixed = (self.program, body, self.fibers, rules, fields, walks)
+        return np.flatnonzero(ended == End.running)
+
+    def _walk(
+        self,
+        batch: Batch,
+        walks: k.Walks,
+        ids: np.ndarray,
+        records: WalkRecords,
+        observe: Callable[[int, Batch], None] | None,
+        stop: Callable[[WalkRecords], np.ndarray] | None,
+    ) -> None:
+        """Simulate the started walks ``ids`` on the CPU."""
+        compat = self.settings.compat
+        stage = mujoco.mjtStage.mjSTAGE_ACC if compat else mujoco.mjtStage.mjSTAGE_VEL
+        stage_number = int(stage.value)
+        last, ended = self.runs, records.ended
+        rules, fields = self.rules, self._fields(batch)
+        fixed = (self.program, self.body, self.fibers, rules, fields, walks)
         control = entry_point(k.control_walks, *fixed, ids, 0, True)
         for tick in range(last + 1):
             running = control(*fixed, ids, tick, tick < last)
@@ -292,42 +346,39 @@ class WalkSimulation:
         values = self.parameters.values(X, "exoskeleton")
         return self.profile.knots(values, self.settings.max_torque)
 
-    def _prepared(self, n: int) -> tuple[Batch, k.Walks]:
-        """A batch and rows for ``n`` walks, reused from the last call if possible."""
-        if self._batch is None or self._walks is None or self._batch.nsim != n:
-            self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
+    def _prepared(self, n: int, persistent: bool = True) -> tuple[Batch, k.Walks]:
+        """A batch and rows for ``n`` walks, reused from the last call if possible.
+
+        A batch that also steps is ``persistent``: each simulation keeps its derived values.
+        """
+        fits = self._of_batch == (n, persistent)
+        if self._batch is None or self._walks is None or not fits:
+            self._of_batch = n, persistent
+            self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=persistent)
             self._slippery = False
-            layout, body = self.layout, self.body
-            frames = self.runs // self.frame_every + 1
-            columns = ACTIVATIONS + len(body.muscles)
+            layout = self.layout
             curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))
             self._walks = k.Walks(
                 registers=np.zeros((n, 2, len(layout.registers))),
                 rings=np.zeros((n, 2, layout.ring_size)),
                 measured=np.zeros((n, 2, len(layout.measured))),
                 stimulation=np.zeros((n, 2, len(layout.muscles))),
-                crossed=np.zeros(len(layout.muscles)),
+                crossed=np.zeros((n, len(layout.muscles))),
                 clocks=np.zeros((n, 2, len(Clock))),
                 curve=curve,
                 exo=np.zeros((n, 2)),
                 disturbances=np.zeros(n, dtype=DISTURBANCE),
                 energy=np.zeros(n),
-                frames=np.zeros((n, frames, columns)),
+                frames=np.zeros((n, self.most_frames, self.frame_columns)),
                 status=np.zeros((n, 2), dtype=np.int64),
             )
         return self._batch, self._walks
 
     def _fields(self, batch: Batch) -> k.Fields:
-        state = batch.state
-        starts = {
-            name: (batch.bind(name).ctypes.data - state.ctypes.data) // state.itemsize
-            for name in ("qpos", "qvel", "act", "ctrl", "xfrc_applied")
+        arrays: dict[str, Any] = {
+            name: batch.bind(name) for name in k.Fields._fields if name != "warning"
         }
-        known = {"state", "warning", *starts}
-        outputs: dict[str, Any] = {
-            name: batch.bind(name) for name in k.Fields._fields if name not in known
-        }
-        return k.Fields(state=state, **starts, **outputs, warning=batch.warning)
+        return k.Fields(**arrays, warning=batch.warning)
 
     def with_settings(self, **changes) -> "WalkSimulation":
         """A copy of the simulation with other settings."""

@@ -136,10 +136,9 @@ class Worlds:
         for name, values in state.items():
             array = getattr(self.data, name)
             if isinstance(values, np.ndarray):
-                values = wp.array(
-                    _of_kind(values, array), dtype=array.dtype, shape=array.shape, device="cpu"
-                )
-            wp.copy(array, values)
+                fill(array, values)
+            else:
+                wp.copy(array, values)
 
     def state(self) -> dict[str, Any]:
         """Copies of the states of all worlds, on the device."""
@@ -248,28 +247,58 @@ class Worlds:
         Raises:
           SimulationError: another table of MuJoCo Warp was full, of a fixed size.
         """
-        _, mjw = warp_modules()
-        constraints, contacts, pairs, flags = (int(v) for v in self._peaks.numpy())
-        kinds = mjw.OverflowType
-        rows = kinds.NEFC | kinds.NJMAX_NNZ
-        points = kinds.BROADPHASE | kinds.NARROWPHASE | kinds.CCD
-        other = flags & ~int(rows | points | kinds.ITERATIONS | kinds.LS_ITERATIONS)
-        if other:
-            names = [k.name or "" for k in kinds if int(k) & other and int(k) == int(k) & -int(k)]
-            raise SimulationError(
-                f"MuJoCo Warp ran out of room for {listing(n.lower() for n in names)}, whose size "
-                "is fixed; device: cpu simulates it"
-            )
-        if not flags & int(rows | points):
-            return None
-        per_world = -(-max(contacts, pairs) // self.count)
-        grown = Capacity(
-            2 * self.capacity.contacts if flags & int(points) else self.capacity.contacts,
-            2 * self.capacity.constraints if flags & int(rows) else self.capacity.constraints,
+        return larger_capacity(self._peaks, self.count, self.capacity)
+
+
+def larger_capacity(peaks: Any, worlds: int, capacity: Capacity) -> Capacity | None:
+    """A larger capacity, if tables were too small; None if they were not.
+
+    Args:
+      peaks: numbers and flags of the kernel ``count``.
+      worlds: number of worlds.
+      capacity: capacity of the tables.
+
+    Raises:
+      SimulationError: another table of MuJoCo Warp was full, of a fixed size.
+    """
+    _, mjw = warp_modules()
+    constraints, contacts, pairs, flags = (int(v) for v in peaks.numpy())
+    kinds = mjw.OverflowType
+    rows = kinds.NEFC | kinds.NJMAX_NNZ
+    points = kinds.BROADPHASE | kinds.NARROWPHASE | kinds.CCD
+    other = flags & ~int(rows | points | kinds.ITERATIONS | kinds.LS_ITERATIONS)
+    if other:
+        names = [k.name or "" for k in kinds if int(k) & other and int(k) == int(k) & -int(k)]
+        raise SimulationError(
+            f"MuJoCo Warp ran out of room for {listing(n.lower() for n in names)}, whose size "
+            "is fixed; device: cpu simulates it"
         )
-        return grown.grown(
-            per_world if flags & int(points) else 0, constraints if flags & int(rows) else 0
-        )
+    if not flags & int(rows | points):
+        return None
+    per_world = -(-max(contacts, pairs) // worlds)
+    grown = Capacity(
+        2 * capacity.contacts if flags & int(points) else capacity.contacts,
+        2 * capacity.constraints if flags & int(rows) else capacity.constraints,
+    )
+    return grown.grown(
+        per_world if flags & int(points) else 0, constraints if flags & int(rows) else 0
+    )
+
+
+def fill(array: Any, values: np.ndarray) -> None:
+    """Fill an array of a device with the values of an array of the host."""
+    wp, _ = warp_modules()
+    own = _of_kind(values, array)
+    wp.copy(array, wp.array(own, dtype=array.dtype, shape=array.shape, device="cpu"))
+
+
+def numbers_of(array: Any) -> Any:
+    """An array of a device as one of numbers, a view, with an axis for vectors and matrices."""
+    wp, _ = warp_modules()
+    if array.dtype is wp.float32:
+        return array
+    shape = (*array.shape, int(np.prod(array.dtype._shape_)))
+    return wp.array(ptr=array.ptr, dtype=wp.float32, shape=shape, device=array.device)
 
 
 def _of_kind(values: np.ndarray, array: Any) -> np.ndarray:
