@@ -1,4 +1,4 @@
-"""MuJoCo Warp compared with all CPU cores: steps, identifications, draws; within 8 minutes.
+"""MuJoCo Warp compared with all CPU cores: steps, identifications, draws, walks; in 8 minutes.
 
     python benchmarks/gpu.py                               # on a machine with an NVIDIA card
     python benchmarks/gpu.py --device warp-cpu --small     # its kernels on one core, a proof
@@ -11,7 +11,9 @@ Needs the extras gpu and robots. Printed is a table in Markdown with the name of
   precision, by the CPU and by the device, and the largest difference of its results in standard
   errors: a hanging quadruped with 49 unknowns and a Panda with 60, 30 s each, in windows of 0.5 s;
 - draws: seconds of the costs of 10,000 draws about the optimum, and, extrapolated from them, of the
-  million evaluations of a posterior.
+  million evaluations of a posterior;
+- walks: simulated seconds a second of a generation of 256 candidates in 8 repeats over 10 s, and
+  whether costs and durations are distributed as on the CPU, see ``walk_generation``.
 
 A part that would begin after 7 minutes is left out, and named.
 """
@@ -42,6 +44,7 @@ from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import on_device
 from trueup.sysid.fit.run import read_and_check
 from trueup.sysid.fit.spec import IdentificationSpec
+from walk_generation import compare
 
 LAST_BEGIN = 420.0
 """Seconds after which no further part begins."""
@@ -297,6 +300,15 @@ def main() -> None:
             quick.costs(X)
             own = time.perf_counter() - began
             row(label, draws, f"{cpu:.1f}", f"{own:.1f}", f"{own * 1e6 / draws:.0f}")
+    print()
+    row("generation of walks", "walks", "CPU [s/s]", "device [s/s]", "p of costs", "p of durations")
+    row(*["---"] * 6)
+    if late():
+        left_out.append("generation of walks")
+    else:
+        found = compare(device.name, *((8, 2, 1.0) if given.small else (256, 8, 10.0)))
+        rates = [f"{found.cpu:.3g}", f"{found.device:.3g}"]
+        row("planar22", found.walks, *rates, f"{found.p_cost:.2g}", f"{found.p_lasted:.2g}")
     print(f"\n{time.perf_counter() - begun:.0f} s in all.")
     for part in left_out:
         print(f"left out, as it would have begun after {LAST_BEGIN:.0f} s: {part}")

@@ -119,6 +119,6 @@ def control(
 def copy_columns(
     columns: wp.array(dtype=int), source: wp.array2d(dtype=float), to: wp.array2d(dtype=float)
 ):
-    """Copy columns of the rows of worlds: of sensors that a new position does not change."""
+    """Copy columns of the rows of worlds."""
     world, place = wp.tid()
     to[world, columns[place]] = source[world, columns[place]]

@@ -99,8 +99,7 @@ class DeviceWalks:
           SimulationError: the memory of the device does not suffice, or a table of a fixed size.
         """
         if self._capacity is None:
-            contacts, constraints = (np.asarray(batch.bind(n)).max() for n in ("ncon", "nefc"))
-            self._capacity = _LEAST_CAPACITY.grown(int(contacts), int(constraints))
+            self._capacity = _LEAST_CAPACITY
         state = initial_state(batch)
         slippery = factors is not None
         friction = np.ones(len(walks.status)) if factors is None else factors

@@ -355,6 +355,8 @@ class WalkSimulation:
         if self._batch is None or self._walks is None or not fits:
             self._of_batch = n, persistent
             self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=persistent)
+            # a batch that is not persistent fills what is bound before a pass
+            self._fields(self._batch)
             self._slippery = False
             layout = self.layout
             curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))

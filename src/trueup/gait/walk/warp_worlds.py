@@ -56,7 +56,7 @@ class Controllers:
         self.fibers = array_of(simulation.fibers, w.Fiber, to)
         self.rules = array_of(simulation.rules, w.Rules, to)
         model = simulation.walker.model
-        self.late = wp.array(_late_sensors(model), dtype=wp.int32, device=to)
+        self.early = wp.array(_early_sensors(model), dtype=wp.int32, device=to)
         self.rest = wp.array(_at_rest(simulation), dtype=wp.float32, device=to)
         self.last = wp.array([simulation.runs + 1], dtype=wp.int32, device=to)
 
@@ -105,7 +105,7 @@ class WalkWorlds:
             )
             self._fields, self._walks = w.Fields(), w.Walks()
             for name in k.Fields._fields:
-                if name != "warning":
+                if name not in ("warning", "sensordata"):
                     setattr(self._fields, name, numbers_of(getattr(self.data, name)))
             kinds = int(mujoco.mjtWarning.mjNWARNING)
             self._fields.warning = wp.zeros((count, kinds, 2), dtype=wp.int32)
@@ -120,7 +120,8 @@ class WalkWorlds:
             self._failed = wp.zeros((count, 2), dtype=wp.int32)
             self._peaks = wp.zeros(4, dtype=wp.int32)
             self._tick = wp.zeros(1, dtype=wp.int32)
-            self._late = wp.zeros_like(self.data.sensordata)
+            # MuJoCo Warp clears all sensors before those of a new position
+            self._fields.sensordata = wp.zeros_like(self.data.sensordata)
         self._capture()
 
     def load(
@@ -143,7 +144,7 @@ class WalkWorlds:
         from trueup.gait.walk import _warp_kernel as w
         from trueup.simulation.warp import _kernels
 
-        wp, mjw = warp_modules()
+        wp, _ = warp_modules()
         rows = np.append(ids, np.repeat(ids[:1], self.count - len(ids)))
         resting = np.arange(self.count) >= len(ids)
         with wp.ScopedDevice(self.device.alias):
@@ -161,10 +162,8 @@ class WalkWorlds:
             marks[resting, 0] = w.AT_REST
             self._failed.assign(marks)
             self._tick.fill_(tick)
-            wp.copy(self._late, self.data.sensordata)
             wp.launch(_kernels.check_states, self.count, self._check())
-            mjw.step1(self.model, self.data)
-            self._recall_sensors()
+            self._new_position()
         ended = np.where(resting, int(End.stopped), int(End.running))
         self._begin_block(ended)
 
@@ -205,7 +204,8 @@ class WalkWorlds:
         for name in _OF_CONTROLLERS:
             getattr(walks, name)[ids] = getattr(self._walks, name).numpy()[:count]
         for name, values in state.items():
-            values[ids] = getattr(self.data, name).numpy()[:count].reshape(count, -1)
+            owner = self._fields if name == "sensordata" else self.data
+            values[ids] = getattr(owner, name).numpy()[:count].reshape(count, -1)
 
     def needed(self) -> Capacity | None:
         """A larger capacity, if tables were too small, see :func:`larger_capacity`."""
@@ -241,9 +241,7 @@ class WalkWorlds:
         for _ in range(self.shared.simulation.steps - 1):
             mjw.step(self.model, d)
         wp.launch(_kernels.check_states, self.count, self._check())
-        wp.copy(self._late, d.sensordata)
-        mjw.step1(self.model, d)
-        self._recall_sensors()
+        self._new_position()
         numbers = [d.nefc, d.nacon, d.ncollision, d.overflow, self._failed, self._peaks]
         wp.launch(_kernels.count, self.count, numbers)
         wp.launch(_kernels.advance, 1, [self._tick])
@@ -262,15 +260,16 @@ class WalkWorlds:
         state = (d.qpos, d.qvel, d.qacc, d.qacc_warmstart, d.act)
         return [s.last, self.count, self._tick, s.rest, *state, self._failed]
 
-    def _recall_sensors(self) -> None:
-        """Sensors of forces keep the values of the last step, which a new position clears."""
+    def _new_position(self) -> None:
+        """Fields of a new position, and sensors: those of forces are of the last step."""
         from trueup.gait.walk import _warp_kernel as w
 
-        wp, _ = warp_modules()
-        late = self.shared.late
-        if len(late):
-            into = [late, self._late, self.data.sensordata]
-            wp.launch(w.copy_columns, (self.count, len(late)), into)
+        wp, mjw = warp_modules()
+        own, early = self._fields.sensordata, self.shared.early
+        wp.copy(own, self.data.sensordata)
+        mjw.step1(self.model, self.data)
+        if len(early):
+            wp.launch(w.copy_columns, (self.count, len(early)), [early, self.data.sensordata, own])
 
 
 def initial_state(batch: Any) -> dict[str, np.ndarray]:
@@ -279,10 +278,10 @@ def initial_state(batch: Any) -> dict[str, np.ndarray]:
     return {name: a.reshape(len(a), -1).copy() for name, a in arrays.items() if a.size}
 
 
-def _late_sensors(model: mujoco.MjModel) -> np.ndarray:
-    """Places of the values of sensors that depend on accelerations, such as contact forces."""
-    late = np.flatnonzero(model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC)
-    parts = [model.sensor_adr[i] + np.arange(model.sensor_dim[i]) for i in late]
+def _early_sensors(model: mujoco.MjModel) -> np.ndarray:
+    """Places of the values of sensors that do not depend on forces."""
+    early = np.flatnonzero(model.sensor_needstage != mujoco.mjtStage.mjSTAGE_ACC)
+    parts = [model.sensor_adr[i] + np.arange(model.sensor_dim[i]) for i in early]
     return np.concatenate(parts) if parts else np.zeros(0, int)
 
 
