@@ -20,6 +20,19 @@ def _refused(path, capfd, *words, named):
     refused(["identify", str(path), *words], path.parent, capfd, named)
 
 
+def test_a_search_for_a_walk_refuses_a_device_before_anything_is_written(
+    experiment, capfd, monkeypatch
+):
+    command = ["gait", "optimize", "walk", "--output", f"{experiment.parent}/run"]
+    named = ("no driver of an NVIDIA card", "device: cpu")
+    for words in (["--device", "cuda"], ["device=cuda"], ["--device", "cuda", "--dry-run"]):
+        refused([*command, *words], experiment.parent, capfd, named)
+    refused([*command, "--device", "gpu"], experiment.parent, capfd, ("auto", "warp-cpu"))
+    monkeypatch.setattr(devices, "is_installed", lambda: False)
+    devices.warp_modules.cache_clear()
+    refused([*command, "device=warp-cpu"], experiment.parent, capfd, ("trueup[gpu]",))
+
+
 def _with_device(path, device):
     path.write_text(path.read_text() + f"\nsimulation: {{device: {device}}}\n")
 

@@ -27,6 +27,7 @@ from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.gait.spec import GaitSpec
 from trueup.runs import Budget
 from trueup.runs.store.input_check import mark_of_file
+from trueup.simulation.warp.devices import DeviceChoice
 
 STARTS = {"param_path", "start_in_cycle", "start_values"}
 """Configuration keys of the initial values of a search."""
@@ -53,7 +54,15 @@ def begun_search(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
     Raises:
       GaitError: the configuration is invalid, or the initial walk cannot start.
       RunDirectoryError: the saved values do not belong to these unknowns.
+      SimulationError: the device of the configuration cannot be used.
     """
+    device = DeviceChoice(spec.configuration.device)
+    problem, spec = _begun(spec)
+    problem.device = device
+    return problem, spec
+
+
+def _begun(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
     if spec.start is not None:
         return _kept(spec, spec.start), spec
     repeated = spec.repeated

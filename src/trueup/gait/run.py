@@ -37,6 +37,7 @@ from trueup.runs.store.history import History
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import solution_content
 from trueup.runs.store.yaml_file import read_mapping
+from trueup.simulation.warp.devices import DeviceChoice
 
 
 def run_gait(spec: GaitSpec, session: Session) -> Outcome:
@@ -80,6 +81,7 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
         )
         log.finish()
         cma_files.finish()
+        spec = with_device_notes(spec, problem)
 
         def bare(solution: Solution) -> dict[str, Any]:
             return solution_content(spec.name, spec.kind, problem.space, solution, spec.notes)
@@ -95,6 +97,13 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
             write=lambda outcome: write_result(run.directory, spec, search, outcome.result),
             page=lambda outcome: page_of_result(run.directory, spec, outcome),
         )
+
+
+def with_device_notes(spec: GaitSpec, problem: GaitProblem) -> GaitSpec:
+    """The spec with notes on the device of a search, whose result the CPU evaluates."""
+    notes = (*spec.notes, *problem.device_notes)
+    problem.device = DeviceChoice()
+    return spec.model_copy(update={"notes": notes})
 
 
 def built_models(problem: GaitProblem) -> list[dict[str, str]]:

@@ -28,6 +28,7 @@ from trueup.gait.search.stage_settings import (
     chosen_stages,
     with_values_in_all,
 )
+from trueup.simulation.warp.devices import DeviceName
 
 COSTS = (
     "eff",
@@ -65,6 +66,7 @@ OF_SEARCHES = (
     "cma_options",
     "fresh_perturbations",
     "early_stop",
+    "device",
 )
 """Keys of a configuration that only affect a search."""
 
@@ -200,6 +202,10 @@ class GaitConfiguration(BaseModel):
     """Sizes of perturbations: angle [deg], speed [m/s], friction [part], push [N], noise."""
     early_stop: bool = False
     """Stop the simulation of candidates that cannot be in the better half."""
+    device: Annotated[DeviceName, Option()] = "auto"
+    """Device of the walks of a search: cpu; cuda, an NVIDIA card, in single precision, after which
+    the result is evaluated on the CPU; auto: a card if there is one and batches are large enough to
+    pay; warp-cpu: the kernels of the card on one core, for tests."""
     param_path: Annotated[str | None, Option("PATH", aliases=("--from",))] = None
     """Start: a run directory, a vector or a parameter file; shipped: the walk of the package;
     nominal: the nominal vector."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueup.errors import GaitError
+from trueup.errors import GaitError, SimulationError
 from trueup.fitting import Problem
 from trueup.fitting.problem import Failures
 from trueup.gait.controller.parameter_vector import ParameterVector
@@ -15,6 +15,7 @@ from trueup.gait.search.early_stop import EarlyStop
 from trueup.gait.walk.perturbations import Perturbations
 from trueup.gait.walk.records import End
 from trueup.gait.walk.simulation import WalkSimulation
+from trueup.simulation.warp.devices import DeviceChoice, WarpDevice
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class GaitProblem(Problem):
                     "first one"
                 )
         self.most_at_once = most_at_once
+        self.device = DeviceChoice()
+        """Device of the walks of :meth:`costs`; by default the CPU."""
         self.perturbations = perturbations
         self.bound = np.inf
         """Cost above which the walks of a candidate can be stopped, see
@@ -76,6 +79,9 @@ class GaitProblem(Problem):
         """Costs ``(n, 1)`` of candidates ``X (n, p)``, the free entries of vectors.
 
         A candidate that cannot start has a large cost, and its reason is in ``failures``.
+
+        Raises:
+          SimulationError: :attr:`device` was requested, and cannot simulate the walks.
         """
         return self.whole_costs(self.parameters.complete(X), failures)[:, None]
 
@@ -83,24 +89,50 @@ class GaitProblem(Problem):
         """Costs ``(n,)`` of complete vectors ``(n, size)``, including fixed entries."""
         failures = {} if failures is None else failures
         repeats = 1 if self.perturbations is None else self.perturbations.repeats
-        size = max(1, self.most_at_once // repeats)
-        parts = [
-            self._chunk(whole[start : start + size], start, failures)
-            for start in range(0, len(whole), size)
-        ]
+        threads = self.scenarios[0].simulation.settings.threads
+        device = self.device.for_worlds(len(whole) * repeats, threads)
+        try:
+            most = self._most_on(device)
+            parts = self._parts(whole, max(1, most // repeats), failures, device)
+        except SimulationError as error:
+            if device is None:
+                raise
+            self.device.refuse(error)
+            parts = self._parts(whole, max(1, self.most_at_once // repeats), failures, None)
         self.terms = {
             name: np.concatenate([terms[name] for _, terms in parts]) for name in parts[0][1]
         }
         return np.concatenate([cost for cost, _ in parts])
 
+    @property
+    def device_notes(self) -> tuple[str, ...]:
+        """Sentences on the device: which one, and tables that grew."""
+        own = [note for one in self.scenarios for note in one.simulation.device_notes]
+        return (*self.device.notes, *dict.fromkeys(own))
+
+    def _most_on(self, device: WarpDevice | None) -> int:
+        """Largest number of walks per batch."""
+        if device is None:
+            return self.most_at_once
+        return min(scenario.simulation.on(device).most for scenario in self.scenarios)
+
+    def _parts(
+        self, whole: np.ndarray, size: int, failures: Failures, device: WarpDevice | None
+    ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """Costs and terms of candidates, in batches of a size."""
+        return [
+            self._chunk(whole[start : start + size], start, failures, device)
+            for start in range(0, len(whole), size)
+        ]
+
     def _chunk(
-        self, whole: np.ndarray, start: int, failures: Failures
+        self, whole: np.ndarray, start: int, failures: Failures, device: WarpDevice | None
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         total = np.zeros(len(whole))
         kept: dict[str, np.ndarray] = {}
         for scenario in self.scenarios:
             stop = self._early_stop(scenario, total)
-            cost, terms = evaluate(scenario, whole, invalid := {}, self.perturbations, stop)
+            cost, terms = evaluate(scenario, whole, invalid := {}, self.perturbations, stop, device)
             for row, reason in invalid.items():
                 failures.setdefault(start + row, reason)
             total += cost
@@ -132,16 +164,18 @@ def evaluate(
     invalid: dict[int, str] | None = None,
     perturbations: Perturbations | None = None,
     early_stop: EarlyStop | None = None,
+    device: WarpDevice | None = None,
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Costs ``(n,)`` and terms of complete vectors ``X (n, size)`` in one scenario.
 
     The terms include ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Over
     perturbed repeats they are means of the available values. Candidates without a walk that can
-    start are added to ``invalid`` with the reason.
+    start are added to ``invalid`` with the reason. Walks are simulated by ``device``, None for the
+    CPU; their costs are computed by the CPU.
     """
     simulation, objective = scenario.simulation, scenario.objective
     stop = None if early_stop is None else early_stop.stopped
-    records = simulation.run(X, perturbations=perturbations, stop=stop)
+    records = simulation.run(X, perturbations=perturbations, stop=stop, device=device)
     anatomy, settings = simulation.walker.anatomy, simulation.settings
     repeats = len(records.length) // len(X)
     if isinstance(objective, MyoAssistCost):

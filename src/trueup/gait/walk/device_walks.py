@@ -10,6 +10,7 @@ from mujoco.batch import Batch
 from trueup._memory_budget import memory_size
 from trueup.errors import SimulationError
 from trueup.gait.walk import _kernel as k
+from trueup.gait.walk.frames import Frame
 from trueup.gait.walk.records import End, WalkRecords
 from trueup.gait.walk.warp_worlds import Controllers, WalkWorlds, initial_state
 from trueup.simulation.warp.devices import WarpDevice, warp_modules
@@ -28,6 +29,10 @@ _LEAST_ON_CARD = 64
 
 _LEAST_CAPACITY = Capacity(16, 64)
 """Room for a fall of a walker with few contacts: a kernel is compiled again where tables grow."""
+
+_COMPARED, _FLOOR, _PART = 0.05, 1e-4, 0.02
+"""Time of the comparison with the CPU [s], and largest difference [rad]: of an angle, and as a part
+of its range. Chaos takes longer to separate single from double precision."""
 
 _SHARE, _HOST_SHARE = 0.6, 0.1
 """Share of the free memory of a card, and of the memory of the host, that walks may take."""
@@ -57,7 +62,9 @@ class DeviceWalks:
         self._simulation = simulation
         self._put = put_model(model, device)
         self._controllers = Controllers(simulation, device)
-        self._capacity: Capacity | None = None
+        self._capacity = _LEAST_CAPACITY
+        self._agreed = False
+        self._sizes: dict[Capacity, int] = {}
         self._kept: dict[tuple[int, bool], WalkWorlds] = {}
         self._frames = max(1, round(_BLOCK / (simulation.period * simulation.frame_every)))
 
@@ -66,15 +73,45 @@ class DeviceWalks:
         """Largest number of walks at once that the memory of the device and the host allow."""
         wp, _ = warp_modules()
         simulation, alias = self._simulation, self.device.alias
-        capacity = self._capacity or _LEAST_CAPACITY
-        each = bytes_per_world(simulation.walker.model, capacity, self.device)
-        layout = simulation.layout
+        capacity, layout = self._capacity, simulation.layout
+        if capacity not in self._sizes:
+            model = simulation.walker.model
+            self._sizes[capacity] = bytes_per_world(model, capacity, self.device)
+        each = self._sizes[capacity]
         values = 2 * (len(layout.registers) + layout.ring_size + 2 * len(layout.measured))
         each += 4 * (values + (self._frames + 2) * simulation.frame_columns)
         free = wp.get_device(alias).free_memory if self.device.is_card else memory_size() // 4
+        free += each * sum(size for size, _ in self._kept)
         host = 8 * simulation.most_frames * simulation.frame_columns
         on_device = _SHARE * free / (_ALL_SIZES * each)
         return max(int(min(on_device, _HOST_SHARE * memory_size() / host)), 1)
+
+    def check(self, X: np.ndarray) -> None:
+        """Compare the first steps of two of the vectors ``X (n, size)`` with the CPU, once.
+
+        A feature of a model that MuJoCo Warp reads otherwise would be silently wrong.
+
+        Raises:
+          SimulationError: a joint moves differently.
+        """
+        if self._agreed:
+            return
+        twin = self._simulation.with_settings(duration=_COMPARED)
+        twin.on(self.device)._agreed = self._agreed = True
+        angles = slice(Frame.pitch, Frame.ankle_l + 1)
+        few = X[[0, -1]]
+        wanted = twin.run(few).frames[:, :, angles].copy()
+        found = twin.run(few, device=self.device).frames[:, :, angles]
+        allowed = _FLOOR + _PART * np.ptp(wanted, axis=1, keepdims=True)
+        apart = np.abs(found - wanted)
+        if (over := apart > allowed).any():
+            column = int(np.argmax(over.any(axis=(0, 1))))
+            name = Frame(Frame.pitch + column).name
+            raise SimulationError(
+                f"MuJoCo Warp moves {name!r} differently than MuJoCo: "
+                f"{apart[:, :, column].max():.2g} rad apart in the first {_COMPARED:g} s, more "
+                "than rounding; device: cpu simulates the model as MuJoCo does"
+            )
 
     def run(
         self,
@@ -98,8 +135,6 @@ class DeviceWalks:
         Raises:
           SimulationError: the memory of the device does not suffice, or a table of a fixed size.
         """
-        if self._capacity is None:
-            self._capacity = _LEAST_CAPACITY
         state = initial_state(batch)
         slippery = factors is not None
         friction = np.ones(len(walks.status)) if factors is None else factors
@@ -139,7 +174,6 @@ class DeviceWalks:
         self._kept.clear()
 
     def _worlds(self, size: int, slippery: bool, walks: k.Walks) -> WalkWorlds:
-        assert self._capacity is not None
         if (size, slippery) not in self._kept:
             try:
                 # a fall is recorded besides, and the end of the time

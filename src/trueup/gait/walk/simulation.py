@@ -200,7 +200,9 @@ class WalkSimulation:
                 if observe is not None:
                     raise SimulationError("walks on a device cannot be observed; use device: cpu")
                 factors = None if draws is None else draws.friction
-                self.on(device).run(batch, walks, records, ids, factors, stop)
+                on_device = self.on(device)
+                on_device.check(X)
+                on_device.run(batch, walks, records, ids, factors, stop)
         return records
 
     def on(self, device: WarpDevice) -> DeviceWalks:

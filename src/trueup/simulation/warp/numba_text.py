@@ -199,16 +199,22 @@ class _Translation(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if isinstance(node.ops[0], ast.In):
-            values = self._value(node.comparators[0])
-            tests = [ast.Compare(node.left, [ast.Eq()], [ast.Constant(v)]) for v in values]
-            return self.visit(ast.BoolOp(ast.Or(), tests))  # type: ignore[arg-type]
+        if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            is_in = isinstance(node.ops[0], ast.In)
+            each, together = (ast.Eq, ast.Or) if is_in else (ast.NotEq, ast.And)
+            members = self._members(node.comparators[0])
+            tests = [ast.Compare(node.left, [each()], [ast.Constant(v)]) for v in members]
+            return self.visit(ast.BoolOp(together(), tests))  # type: ignore[arg-type]
         if len(node.ops) > 1:
             sides = [node.left, *node.comparators]
             pairs = zip(sides, node.ops, sides[1:], strict=False)
             tests = [ast.Compare(left, [op], [right]) for left, op, right in pairs]
             return self.visit(ast.BoolOp(ast.And(), tests))  # type: ignore[arg-type]
         return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _members(self, node: ast.expr) -> tuple[Any, ...]:
+        """Members of a tuple of numbers, written or named."""
+        return ast.literal_eval(node) if isinstance(node, ast.Tuple) else self._value(node)
 
     def _new(self) -> str:
         self._count += 1
