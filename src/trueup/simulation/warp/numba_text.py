@@ -69,7 +69,7 @@ def array_of(records: np.ndarray, struct: Any, device: str) -> Any:
     """Records ``(n,)`` as an array of a struct of :func:`struct_of`."""
     wp, _ = warp_modules()
     assert records.dtype.names is not None
-    own = np.zeros(records.shape, struct.numpy_dtype())
+    own: Any = np.zeros(records.shape, struct.numpy_dtype())
     for field in records.dtype.names:
         own[field] = records[field]
     return wp.array(own, dtype=struct, device=device)
@@ -135,7 +135,7 @@ class _Translation(ast.NodeTransformer):
         if isinstance(value, Dispatcher):
             self._scope[value.py_func.__name__] = warp_function(value)
             return ast.Name(value.py_func.__name__, ast.Load())
-        if isinstance(value, np.uint64):
+        if isinstance(value, np.uint64):  # pyright: ignore[reportArgumentType]
             return _expression(f"wp.uint64({int(value)})")
         if isinstance(value, (bool, np.bool_)):
             return ast.Constant(bool(value))
