@@ -450,6 +450,7 @@ GIVEN = {
     "sigma_gain": (4.5, "4.5"),
     "cma_options": ("tolx:1e-9", "tolx:1e-9"),
     "seed": (5, "5"),
+    "device": ("cpu", "cpu"),
     "param_path": ("shipped", "shipped"),
 }
 """A value of each key that is an option, other than its default, and its text."""
