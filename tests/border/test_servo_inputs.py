@@ -101,6 +101,22 @@ def test_an_entry_without_bounds(kt, named, log, tmp_path, capfd):
         refused(words, tmp_path, capfd, named=("my_servo", "kt", named))
 
 
+@pytest.mark.parametrize("what", ["missing", "folder"])
+def test_a_catalogue_that_cannot_be_read(what, tmp_path, capfd):
+    place = tmp_path / "servos.yaml"
+    if what == "folder":
+        place.mkdir()
+    words = ["actuator", "list", f"catalogue={place}"]
+    reason = "Is a directory" if what == "folder" else "No such file or directory"
+    refused(words, tmp_path, capfd, named=(f"{place}: cannot be read: {reason}",))
+
+
+def test_a_start_outside_its_bounds_names_the_servo(tmp_path, capfd):
+    (tmp_path / "servos.yaml").write_text(SERVO.format(kt="[5.0, 0.1, 3.0]"))
+    words = ["actuator", "list", f"catalogue={tmp_path / 'servos.yaml'}"]
+    refused(words, tmp_path, capfd, named=("servo 'my_servo'", "'kt'", "0.1 to 3.0"))
+
+
 def test_logs_are_processed_with_the_servos_of_a_catalogue(log, tmp_path, capfd):
     written(tmp_path, log, lambda content: content.update(motor="my_servo"))
     (tmp_path / "servos.yaml").write_text(SERVO.format(kt="[1.0, 0.1, 3.0]"))

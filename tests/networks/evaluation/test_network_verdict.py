@@ -68,6 +68,24 @@ def test_what_speaks_against_a_network_is_named(change, grade, words):
     assert any(words in reason.sentence for reason in verdict.reasons)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"choice": {"taken": "linear within a limit"}, "ended": None}, "linear model"),
+        ({"ended": {**ENDED, "epochs": 0, "best_epoch": -1}}, "linear model that it started from"),
+        ({"ended": {**ENDED, "epochs": 0, "best_epoch": 0}}, "a part of an epoch"),
+    ],
+)
+def test_a_time_that_was_over_before_the_first_epoch_is_named_first(change, words):
+    verdict = training_verdict(metrics(completed_epochs=0, **change))
+    assert verdict.grade is Grade.DO_NOT_USE
+    assert "Give a longer train.time" in verdict.reasons[0].sentence
+    assert words in verdict.reasons[0].sentence
+    own = [r for r in verdict.reasons if "initial linear" in r.sentence or "taken" in r.sentence]
+    assert not own  # no second reason for the same
+    assert training_verdict(metrics(completed_epochs=1)).grade is Grade.USE
+
+
 TABLE = {
     "recordings": ["slow", "fast", "hard"],
     "deviations": [2.0, 4.0, 10.0],

@@ -98,7 +98,9 @@ def _read(path: Path) -> dict[str, Servo]:
 
     try:
         entries = safe_yaml(read_settings(path))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         detail = " ".join(str(error).split())
         raise ParameterError(f"{path}: not a readable YAML file of servos: {detail}") from error
     if not isinstance(entries, dict) or not entries:
@@ -133,6 +135,10 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
     bounds = _table(short, 2, f"{where}: bounds")
     started = _table(long, 3, f"{where}: bounds") if isinstance(given, Mapping) else {}
     disputed = _disputed(entry, where)
+    try:
+        motor = tuple(_parameter(key, *row) for key, row in parameters.items())
+    except ParameterError as error:
+        raise ParameterError(f"{where}: {error}") from error
     bus = entry.get("bus", {})
     if not isinstance(bus, Mapping | str):
         raise ParameterError(
@@ -147,7 +153,7 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
             source=str(entry.get("source", "")),
             disputed=disputed,
             bus={"table": bus} if isinstance(bus, str) else dict(bus),
-            parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
+            parameters=motor,
             bounds={
                 **{key: (low, high) for key, (low, high) in bounds.items()},
                 **{key: (low, high) for key, (_, low, high) in started.items()},

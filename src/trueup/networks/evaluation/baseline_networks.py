@@ -10,6 +10,7 @@ from trueup.errors import FitError
 from trueup.networks.base.kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.lag_sums import LagSums, response
 from trueup.networks.model.network import Network
 
 HISTORIES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -61,25 +62,17 @@ def fit_linear(
     if sample_weights is None:
         sample_weights = [np.ones(len(each)) for each in training]
     columns = history * len(features)
-    gram, moment, total, count = np.zeros((columns, columns)), np.zeros(columns), 0.0, 0.0
-    sums = np.zeros(columns)
+    sums = LagSums.none(columns)
     for values, output, weights in zip(inputs, outputs, sample_weights, strict=True):
-        if len(values) < history:
-            continue
-        lags = _lags((values - stats.input_mean) / stats.input_deviation, history)
-        wanted = (output[history - 1 :] - stats.output_mean) / stats.output_deviation
-        weighed = lags * weights[history - 1 :, None]
-        gram += weighed.T @ lags
-        moment += weighed.T @ wanted
-        sums += weighed.sum(axis=0)
-        total += weights[history - 1 :] @ wanted
-        count += weights[history - 1 :].sum()
-    if count == 0.0:
+        normalised = (values - stats.input_mean) / stats.input_deviation
+        wanted = (output - stats.output_mean) / stats.output_deviation
+        sums.add(normalised, wanted, weights, history)
+    if sums.weight == 0.0:
         raise FitError(f"no recording is longer than the history of {history} samples")
     # the constant is not penalised: solve about the means of the samples used
-    mean, mean_output = sums / count, total / count
-    gram = gram / count - np.outer(mean, mean) + max(ridge, 1e-12) * np.eye(columns)
-    weights = np.linalg.solve(gram, moment / count - mean_output * mean)
+    mean, mean_output = sums.values / sums.weight, sums.output / sums.weight
+    gram = sums.squares / sums.weight - np.outer(mean, mean) + max(ridge, 1e-12) * np.eye(columns)
+    weights = np.linalg.solve(gram, sums.products / sums.weight - mean_output * mean)
     bias = np.array([mean_output - weights @ mean])
     stacked = np.concatenate(inputs)
     return Network(
@@ -146,8 +139,8 @@ def _uncut(network: Network, series: ActuatorSeries) -> np.ndarray:
     values = (series.features(network.features) - stats.input_mean) / stats.input_deviation
     if len(values) < history:
         return uncut
-    output = _lags(values, history) @ network.weights["layers.0.weight"][0]
-    output = output + network.weights["layers.0.bias"][0]
+    output = response(values, network.weights["layers.0.weight"][0], history)
+    output += network.weights["layers.0.bias"][0]
     uncut[history - 1 :] = stats.output_mean + stats.output_deviation * output
     if network.base is not None:
         uncut = uncut + network.base.torque(series.features(network.base.features))
@@ -208,12 +201,3 @@ def _residual(series: ActuatorSeries, base: Base | None) -> np.ndarray:
     if base is None:
         return series.torque
     return series.torque - base.torque(series.features(base.features))
-
-
-def _lags(values: np.ndarray, history: int) -> np.ndarray:
-    """History of each sample from index ``history - 1``, feature by feature, newest first.
-
-    Shape (n - history + 1, features x history).
-    """
-    windows = np.lib.stride_tricks.sliding_window_view(values, history, axis=0)[:, :, ::-1]
-    return windows.reshape(len(windows), -1)

@@ -4,7 +4,7 @@ Settled errors are compared, without the first half second of each recording: th
 contains only the first sample, which penalises a linear model at a start in motion.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +66,7 @@ def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
         ],
     )
     shown = [*(each.comparison for each in recordings), *judged.comparisons]
-    return _contradictions_first(replace(judged, comparisons=tuple(shown)), parts.values())
+    return _causes_first(replace(judged, comparisons=tuple(shown)), parts)
 
 
 def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Verdict:
@@ -87,7 +87,7 @@ def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Ver
             )
         )
     compared = _comparison(metrics, "torque", held_out=held_out is not False)
-    return _contradictions_first(judge(comparisons=[compared], look_at=reasons), [metrics])
+    return _causes_first(judge(comparisons=[compared], look_at=reasons), {"": metrics})
 
 
 def start_note(metrics: Mapping[str, Any]) -> str:
@@ -183,11 +183,16 @@ def _gain_reason(unseen: Sequence[UnseenRecording], compared: Comparison) -> Rea
     )
 
 
-def _contradictions_first(verdict: Verdict, parts: Iterable[Mapping[str, Any]]) -> Verdict:
-    """The verdict, led by recordings that contradict the others."""
+def _causes_first(verdict: Verdict, parts: Mapping[str, Mapping[str, Any]]) -> Verdict:
+    """The verdict, led by recordings that contradict the others, and by a time that was over.
+
+    Args:
+        verdict: reasons from the scores.
+        parts: metrics by name of the fold.
+    """
     found = {
         one["sentence"]: bool(one["certain"])
-        for metrics in parts
+        for metrics in parts.values()
         for one in metrics.get("contradictions") or ()
         if one.get("graded", True)
     }
@@ -195,6 +200,7 @@ def _contradictions_first(verdict: Verdict, parts: Iterable[Mapping[str, Any]]) 
         Reason(Grade.DO_NOT_USE if certain else Grade.LOOK, sentence, "recordings")
         for sentence, certain in found.items()
     ]
+    leading += [_no_epoch(name, each) for name, each in parts.items() if _has_no_epoch(each)]
     reasons = sorted((*leading, *verdict.reasons), key=lambda reason: -reason.grade.severity)
     return replace(verdict, reasons=tuple(reasons))
 
@@ -256,6 +262,26 @@ def _explains_nothing(where: str, error: float, constant: float, unit: str) -> R
     )
 
 
+def _has_no_epoch(metrics: Mapping[str, Any]) -> bool:
+    """Whether the time was over before the first epoch; runs of older versions completed one."""
+    return metrics.get("completed_epochs") == 0
+
+
+def _no_epoch(name: str, metrics: Mapping[str, Any]) -> Reason:
+    taken, ended = (metrics.get("choice") or {}).get("taken"), metrics.get("ended")
+    what = "the network is that of a part of an epoch"
+    if taken in SIMPLE:
+        what = f"the result is {SIMPLE[taken]}"
+    elif ended is not None and ended["best_epoch"] < 0:
+        what = "the result is the linear model that it started from"
+    return Reason(
+        Grade.DO_NOT_USE,
+        f"{f'{name}: ' if name else ''}The time was over before the first epoch of the training "
+        f"was complete: {what}. Give a longer train.time.",
+        "training",
+    )
+
+
 def _reasons(
     metrics: Mapping[str, Any], name: str, other_recordings_are_unknown: bool = True
 ) -> list[Reason]:
@@ -276,7 +302,8 @@ def _reasons(
             )
         )
     ended = metrics.get("ended")
-    if ended is not None and ended["best_epoch"] < 0:
+    has_no_epoch = _has_no_epoch(metrics)
+    if ended is not None and ended["best_epoch"] < 0 and not has_no_epoch:
         found.append(
             Reason(
                 Grade.LOOK,
@@ -285,7 +312,7 @@ def _reasons(
             )
         )
     taken = (metrics.get("choice") or {}).get("taken")
-    if taken in SIMPLE:
+    if taken in SIMPLE and not has_no_epoch:
         what = SIMPLE[taken]
         sentence = (
             f"{where}{what[0].upper()}{what[1:]} was taken: no network is better by more than 1 % "

@@ -6,6 +6,7 @@ from typing import overload
 import numpy as np
 
 from trueup.errors import SignalError
+from trueup.networks.model.lag_sums import response
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 from trueup.networks.runtime.record import HEADER, network_record, state_size
@@ -134,6 +135,11 @@ def _recurrent(network: Network, features: np.ndarray) -> np.ndarray:
 def _feed_forward(network: Network, features: np.ndarray) -> np.ndarray:
     history = network.history
     padded = np.concatenate([np.repeat(features[:1], history - 1, axis=0), features])
+    if network.family == "linear":
+        stats, weights = network.normalization, network.weights
+        normalised = (padded - stats.input_mean) / stats.input_deviation
+        output = response(normalised, weights["layers.0.weight"][0], history)
+        return output + weights["layers.0.bias"][0]
     output = np.empty(len(features))
     runtime = NetworkRuntime(network)
     for first in range(0, len(features), _CHUNK):

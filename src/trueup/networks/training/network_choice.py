@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import ExperimentError, FitError
+from trueup.errors import FitError
+from trueup.networks.data.features import not_deployable
 from trueup.networks.data.splits import DataSplit
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
@@ -44,11 +45,13 @@ USED_SHARE = 0.9
 """Fraction of the time for training; reading, scoring and the report take the rest."""
 
 _TIMED_EPOCHS = 3
-_LONGEST_CHOICE = 0.45
-"""Fraction of the time after which a choice ends in any case."""
+_LONGEST_MEASUREMENT = 0.45
+"""Fraction of the time after which the duration of an epoch is not measured any longer."""
 _LEAST_TRAINING = 0.42
-"""Fraction of the time that the selected network has at least, whatever the choice has used: it
-trains for a third of the limit even where its epochs are shorter than measured."""
+"""Fraction of the time that the selected network has at least, whatever the choice has used but
+within the limit: it trains for a third of it even where its epochs are shorter than measured."""
+DEPLOYABLE_SHARE = 0.1
+"""Time of the training without measured features, relative to that of the network."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
 """Weight decay of layers that correct a linear model of the same inputs."""
@@ -109,7 +112,7 @@ def chosen_configuration(
 
     Raises:
         Interrupted: a hook stopped the training.
-        ExperimentError: the time limit is shorter than an epoch.
+        FitError: the training of every candidate diverged.
     """
     model, train = configuration.model, configuration.train
     if configuration.debug:
@@ -125,10 +128,12 @@ def chosen_configuration(
         train = TrainSettings.from_dict(content["train"])
         configuration = replace(configuration, model=model, train=train)
         return Chosen(configuration, rest, content.get("seconds"), content.get("most_epochs"))
-    pace, trials, simple = None, [], {}
+    pace, trials, simple, around = None, [], {}, 0.0
     if model.is_chosen:
         train = _for_split(train, split)
+        began = time.perf_counter()
         simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
+        around = time.perf_counter() - began
         trials = _trials(split, configuration, train, limit, hooks, start_of(split, simple))
         best = min(trials, key=lambda trial: trial.error)
         if np.isinf(best.error):
@@ -139,13 +144,17 @@ def chosen_configuration(
         if configuration.model.base is not None:
             of = (configuration.data.features, configuration.model.base)
             simple = simple_networks(split, *of, configuration.model.torque_limit)
-        held_out = _held_out_errors(folds, configuration, model, train, limit, pace, hooks, simple)
+        held_out = _held_out_errors(
+            folds, configuration, model, train, limit, pace, around, hooks, simple
+        )
     known = simple if trials and (folds or configuration.model.base is None) else None
     seconds = None
     if limit is not None:
         if pace is None:
             pace = _pace(split, configuration, model, train, limit, limit.seconds / 10)
-        seconds = max(limit.left(USED_SHARE), _LEAST_TRAINING * limit.seconds)
+        seconds = time_for_training(limit, around)
+        if not_deployable(configuration.data.features):
+            seconds /= 1.0 + DEPLOYABLE_SHARE
         seconds /= model.ensemble_members
         train = _fitting(model, train, seconds, pace)
     elif not trials:
@@ -173,6 +182,18 @@ def choice_share(folds: Sequence[DataSplit]) -> float:
     return TRIAL_SHARE + (CROSS_VALIDATION_SHARE if folds else 0.0)
 
 
+def time_for_training(limit: TimeLimit, closing: float) -> float:
+    """Time for the training of the selected network [s]; 0 where none is left.
+
+    Args:
+        limit: time limit of the split.
+        closing: time that scoring takes, or less [s].
+    """
+    closing = max(closing, (1.0 - USED_SHARE) * limit.seconds)
+    wanted = max(limit.left() - closing, _LEAST_TRAINING * limit.seconds)
+    return max(0.0, min(wanted, limit.left()))
+
+
 def _held_out_errors(
     folds: Sequence[DataSplit],
     configuration: TrainingConfiguration,
@@ -180,16 +201,17 @@ def _held_out_errors(
     train: TrainSettings,
     limit: TimeLimit | None,
     pace: float | None,
+    around: float,
     hooks: TrainingHooks,
     simple: dict[str, Network],
 ) -> HeldOutErrors | None:
     """Errors on recordings held out in turn, from short trainings of the selected network.
 
-    None where the time limit does not leave an epoch for each.
+    None where the time limit does not leave an epoch for each, with the baselines of each, which
+    take ``around`` [s] or less the first time.
     """
     end = USED_SHARE * (TRIAL_SHARE + CROSS_VALIDATION_SHARE)
-    if limit is not None and pace is not None and limit.part(end, 0, len(folds)) < pace:
-        return None
+    ends: list[float] = []
 
     def trained(fold: DataSplit, number: int) -> Network:
         own = _trial_hooks(
@@ -200,12 +222,14 @@ def _held_out_errors(
         if hooks.stop():
             raise Interrupted
         settings, seconds = _trial_settings(train), None
-        if limit is not None:
-            if limit.left(_LONGEST_CHOICE) < 0:
+        if limit is not None and pace is not None:
+            since = time.perf_counter() - ends[-1] if ends else around
+            seconds = limit.part(end, number, len(folds)) - since
+            if seconds < pace:
                 raise _OutOfTime
-            seconds = max(limit.part(end, number, len(folds)), pace or 0.0)
-            settings = _fitting(model, train, seconds, pace or seconds)
+            settings = _fitting(model, train, seconds, pace)
         result = _train(fold, configuration, model, settings, own, seconds)
+        ends.append(time.perf_counter())
         if result.interrupted:
             raise Interrupted
         return result.network
@@ -321,15 +345,12 @@ def _trials(
                 seconds = limit.part(end, index, len(tried))
                 if index and seconds <= min(each.pace for each in found):
                     break
-                try:
-                    measured = _pace(split, configuration, model, train, limit, seconds)
-                except ExperimentError:
-                    if not found:
-                        raise
-                    break
+                measured = _pace(split, configuration, model, train, limit, seconds)
                 seconds = limit.part(end, index, len(tried))
                 if not index and seconds <= measured:
                     return [Trial(name, model, np.nan, measured)]
+                if np.isinf(measured):
+                    break
                 settings = _fitting(model, train, seconds, measured)
             began = time.perf_counter()
             result = _train(split, configuration, model, settings, own, seconds)
@@ -364,6 +385,8 @@ def _pace(
 ) -> float:
     """Time per epoch with validation [s], without the first, which loads libraries.
 
+    Infinite where the time limit is shorter than an epoch.
+
     Args:
         split: parts of the recordings.
         configuration: configuration of the run.
@@ -371,11 +394,11 @@ def _pace(
         train: settings of the training.
         limit: time limit of the split, of which the final training keeps a third.
         seconds: time after which no further epoch is measured [s].
-
-    Raises:
-        ExperimentError: the time limit is shorter than an epoch.
     """
     ends: list[float] = []
+    longest = limit.left(_LONGEST_MEASUREMENT)
+    if longest <= 0:
+        return np.inf
     began = time.perf_counter()
     _train(
         split,
@@ -386,15 +409,11 @@ def _pace(
             progress=lambda *_: ends.append(time.perf_counter()),
             stop=lambda: bool(ends) and time.perf_counter() - began > seconds,
         ),
-        limit.left(_LONGEST_CHOICE),
+        longest,
         _TIMED_EPOCHS,
     )
     if not ends:
-        raise ExperimentError(
-            f"train.time is {configuration.train.time or 'ten minutes'}, in which a network of "
-            "these recordings completes no epoch here: give a longer train.time, or "
-            "train.max_steps in its place"
-        )
+        return np.inf
     if len(ends) == 1:
         return ends[0] - began
     return max((ends[-1] - ends[0]) / (len(ends) - 1), 1e-4)

@@ -27,6 +27,7 @@ from trueup.networks.training.cross_validation import best_of, mixtures
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_choice import (
     CHOICE,
+    DEPLOYABLE_SHARE,
     Chosen,
     chosen_configuration,
     time_of_training,
@@ -46,9 +47,6 @@ from trueup.networks.training.simple_networks import (
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.runs.store import atomic
 from trueup.runs.store.event_log import EventLog
-
-_DEPLOYABLE_SHARE = 0.1
-"""Time of the training without measured features, relative to that of the network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +239,7 @@ def _scored(
         "tested_by": split.tested_by,
         "choice": choice,
         "ended": _end_of_training(folder, len(networks), best) if trained else None,
+        "completed_epochs": _completed_epochs(folder, len(networks), best),
         "linear_limit": linear.torque_limit,
         "contradictions": [each.to_dict() for each in odd_torques(_recordings(split), features)],
         "validation": score(network, split.validation).to_dict(),
@@ -332,7 +331,7 @@ def _deployable_scores(
     own = replace(configuration, data=data)
     seconds = time_of_training(folder)
     if seconds is not None:
-        seconds *= _DEPLOYABLE_SHARE
+        seconds *= DEPLOYABLE_SHARE
     network = trial_network(split, own, folder / "deployable", seconds)
     simple = simple_networks(split, features, own.model.base, own.model.torque_limit)
     name, network, _ = better_of(network, simple, split)
@@ -345,6 +344,15 @@ def _end_of_training(folder: Path, members: int, member: int) -> dict[str, Any] 
     record = atomic.read_json(place / run_files.FINISHED)
     names = ("best_epoch", "epochs", "stopped", "late_gain")
     return {name: record[name] for name in names} if "late_gain" in record else None
+
+
+def _completed_epochs(folder: Path, members: int, member: int) -> int:
+    """Number of completed epochs of the training of a member, also where another network is taken.
+
+    Runs of older versions always completed one.
+    """
+    place = folder if members == 1 else member_folder(folder, member)
+    return int(atomic.read_json(place / run_files.FINISHED).get("epochs", 1))
 
 
 def member_folder(folder: Path, member: int) -> Path:
