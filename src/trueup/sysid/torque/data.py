@@ -95,7 +95,7 @@ class TorqueData:
             total = np.zeros((count, len(motion.times)))
             if dof in self.sources.sensor_columns:
                 total += recorded[:, self.sources.sensor_columns[dof]]
-            address = int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
+            address = self.address(dof)
             for i in self.sources.actuators.get(dof, ()):
                 ratio = gear[:, i, :1]
                 force = gain[:, i, :1] * controls[:, i] + bias[:, i, :1]
@@ -107,6 +107,10 @@ class TorqueData:
             return out
         # a gain that only its ratio to others determines is not determined by the own error
         return out - self.own_error * self.drive_gains(fields)[:, None, :]
+
+    def address(self, dof: int) -> int:
+        """Index into qpos of the joint of a degree of freedom."""
+        return int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
 
     def is_effort(self, dof: int) -> bool:
         """Whether the torque of a joint is recorded, and not that of a servo at its position."""
@@ -163,8 +167,7 @@ class TorqueData:
             regressor = self.regressor(zero).reshape(-1, shape[2])
             out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
         for dof, k, share in self.forces:
-            joint = int(self.model.dof_jntid[dof])
-            address = int(self.model.jnt_qposadr[joint])
+            joint, address = int(self.model.dof_jntid[dof]), self.address(dof)
             own = out[:, :, k]
             own += fields["dof_armature"][:, dof, None] * (share * motion.qacc[:, dof])
             own += fields["dof_damping"][:, dof, None] * (share * motion.qvel[:, dof])
