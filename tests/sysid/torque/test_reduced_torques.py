@@ -11,6 +11,7 @@ from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
 from trueup.sysid.torque.data import rest_speeds, slowest_speeds
 from trueup.sysid.torque.known_errors import OwnErrors
+from trueup.sysid.torque.measured_noise import noise_effect
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.reduced import ReducedTorques, searched
 
@@ -121,6 +122,16 @@ def test_a_fit_finds_the_same_values(tmp_path):
     assert ends[0].cost == pytest.approx(ends[1].cost, rel=1e-4)
     costs = problem.costs(np.stack([each.x for each in ends]))[:, 0]
     np.testing.assert_allclose(costs, [each.cost for each in ends], rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_effect_of_noise_by_columns_is_that_by_samples(tmp_path, case, monkeypatch):
+    problem = problem_of(tmp_path, True, **CASES[case])
+    x = problem.space.start
+    found = noise_effect(problem, x)
+    monkeypatch.setattr(TorqueProblem, "changes_zeros", True)
+    expected = noise_effect(problem, x).pulls
+    np.testing.assert_allclose(found.pulls, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
 
 
 def test_zeros_of_joints_keep_all_samples(tmp_path):

@@ -140,6 +140,8 @@ class TorqueProblem(Problem):
         """
         out = copy(self)
         out.own_errors = own_errors
+        out.variants = self.variants_of(groups)
+        out.model_names = [group.name for group in groups]
         out._observe(groups)
         return out
 

@@ -14,7 +14,12 @@ import numpy as np
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.sysid.torque.data import TorqueData
-from trueup.sysid.torque.problem import TorqueProblem, finite_rows, relative_gains
+from trueup.sysid.torque.problem import (
+    TorqueProblem,
+    TorqueSequence,
+    finite_rows,
+    relative_gains,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class _Row:
     acts: np.ndarray
     """Columns that are not zero ``(columns,)`` bool."""
     factor: np.ndarray
-    """Triangular factor of these, weighted ``(rows, acting columns)``."""
+    """Triangular factor of these ``(rows, acting columns)``."""
 
 
 class ReducedTorques(Problem):
@@ -38,10 +43,7 @@ class ReducedTorques(Problem):
         self.problem = problem
         self.space = problem.space
         self._rows = [
-            [
-                _factor(columns * (sequence.data.counts[:, k, None] * sequence.weights[k]))
-                for k, columns in enumerate(_columns(sequence.data))
-            ]
+            [_factor(columns) for columns in joint_columns(sequence.data)]
             for sequence in problem.sequences
         ]
         self.data_rows = sum(len(row.factor) for rows in self._rows for row in rows)
@@ -62,19 +64,14 @@ class ReducedTorques(Problem):
         """Blocks of residuals, one per recording, then the priors."""
         X = np.atleast_2d(np.asarray(X, float))
         first = 0
-        for rows, (sequence, fields, links) in zip(
-            self._rows, self.problem.tables(X, failures), strict=True
-        ):
-            gains = relative_gains(sequence.data, fields)
-            values = _coefficients(sequence.data, fields, links)
+        found = weighted_coefficients(self.problem, X, failures)
+        for rows, (_, values) in zip(self._rows, found, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                flat = np.concatenate(
-                    [
-                        value[:, row.acts] @ row.factor.T / gains[:, [k]]
-                        for k, (row, value) in enumerate(zip(rows, values, strict=True))
-                    ],
-                    axis=1,
-                )
+                parts = [
+                    value[:, row.acts] @ row.factor.T
+                    for row, value in zip(rows, values, strict=True)
+                ]
+            flat = np.concatenate(parts, axis=1)
             last = first + flat.shape[1]
             yield slice(first, last), finite_rows(flat, failures)
             first = last
@@ -108,11 +105,11 @@ def _factor(columns: np.ndarray) -> _Row:
     return _Row(acts, np.linalg.qr(columns[:, acts], mode="r"))
 
 
-def _columns(data: TorqueData) -> Iterator[np.ndarray]:
-    """Columns of the residual of each joint ``(T, columns)``, in the order of their coefficients.
+def joint_columns(data: TorqueData) -> Iterator[np.ndarray]:
+    """Columns of the residual torque of each joint ``(T, columns)``, in the order of coefficients.
 
     Those of the links come first, then those of forces on degrees of freedom and of the drives, and
-    the error of inverse dynamics itself.
+    the error of inverse dynamics itself. They are zero at samples that do not count.
     """
     motion = data.motion
     count = len(motion.times)
@@ -136,7 +133,25 @@ def _columns(data: TorqueData) -> Iterator[np.ndarray]:
             out.append(np.stack(parts, axis=1) * np.reshape(share, (-1, 1)))
         if data.own_error is not None:
             out.append(-data.own_error[:, [k]])
-        yield np.concatenate(out, axis=1)
+        yield np.concatenate(out, axis=1) * data.counts[:, [k]]
+
+
+def weighted_coefficients(
+    problem: TorqueProblem, X: np.ndarray, failures: Failures
+) -> Iterator[tuple[TorqueSequence, list[np.ndarray]]]:
+    """Recordings, and coefficients of the columns of each joint, weighted ``(n, columns)``.
+
+    Args:
+      problem: torque problem.
+      X: candidates ``(n, p)``.
+      failures: filled with candidate -> reason.
+    """
+    for sequence, fields, links in problem.tables(X, failures):
+        with np.errstate(over="ignore", invalid="ignore"):  # of candidates that have failed
+            weights = sequence.weights / relative_gains(sequence.data, fields)
+            values = _coefficients(sequence.data, fields, links)
+            weighted = [value * weights[:, [k]] for k, value in enumerate(values)]
+        yield sequence, weighted
 
 
 def _coefficients(
