@@ -8,7 +8,7 @@ small (errors in variables: W. Fuller, Measurement Error Models, 1987). So white
 recorded sizes is added to the recording again, and the change of the fit is seen.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 
@@ -22,6 +22,7 @@ from trueup.fitting.linearisation import (
 from trueup.signals import TimeSeries
 from trueup.signals.checks.statistics import noise_level, resolution
 from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.known_errors import NoiseEffect, OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.reduced import joint_columns, weighted_coefficients
@@ -51,8 +52,13 @@ def noise_effect(
     linearised = _by_samples if problem.changes_zeros else _by_columns
     fit = linearised(problem, x)
     draws = []
+    sizes = {
+        trajectory: (_sizes(trajectory.control), _sizes(trajectory.sensordata))
+        for group in problem.recordings
+        for trajectory in group.measured_rollout
+    }
     for _ in range(_DRAWS):
-        groups = [_noisy(group, rng) for group in problem.recordings]
+        groups = [_noisy(group, sizes, rng) for group in problem.recordings]
         own = problem.own_errors if own_of is None else own_of(groups)
         draws.append(linearised(problem.with_recordings(groups, own), x))
     pulls = np.zeros((_DRAWS, problem.space.size))
@@ -116,23 +122,31 @@ def _pull_of_columns(
     return np.stack([slope @ (own.T @ channel) for own, slope, channel in parts])
 
 
-def _noisy(group: ModelSequences, rng: np.random.Generator) -> ModelSequences:
+_Sizes = Mapping[SystemTrajectory, tuple[np.ndarray, np.ndarray]]
+"""Standard deviations of the noise of controls and signals, by recording."""
+
+
+def _noisy(group: ModelSequences, sizes: _Sizes, rng: np.random.Generator) -> ModelSequences:
     """Recordings with their noise a second time."""
     out = copy(group)
     out.measured_rollout = [
         trajectory.replace(
-            control=_with_noise(trajectory.control, rng),
-            sensordata=_with_noise(trajectory.sensordata, rng),
+            control=_with_noise(trajectory.control, sizes[trajectory][0], rng),
+            sensordata=_with_noise(trajectory.sensordata, sizes[trajectory][1], rng),
         )
         for trajectory in group.measured_rollout
     ]
     return out
 
 
-def _with_noise(series: TimeSeries, rng: np.random.Generator) -> TimeSeries:
-    sizes = np.array([_noise(column) for column in series.data.T])
+def _with_noise(series: TimeSeries, sizes: np.ndarray, rng: np.random.Generator) -> TimeSeries:
     data = series.data + sizes * rng.normal(size=series.data.shape)
     return TimeSeries(series.times, data, series.signal_mapping)
+
+
+def _sizes(series: TimeSeries) -> np.ndarray:
+    """Standard deviation of the noise of each column."""
+    return np.array([_noise(column) for column in series.data.T])
 
 
 def _noise(values: np.ndarray) -> float:
