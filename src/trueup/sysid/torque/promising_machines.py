@@ -111,13 +111,13 @@ def _increases_error(
     before = _left(jacobian * rows[:, None], residual * rows)
     columns = np.column_stack([jacobian * rows[:, None], changed[1] - changed[0]])
     after = _left(columns, changed[0])
-    sums = [
+    worse, other = (
         np.concatenate(
             [block_sums(np.square(left[own].reshape(shape)).sum(axis=1)) for own, shape in known]
         )
         for left in (after, before)
-    ]
-    return is_clearly_worse(*sums, _CHANCE)
+    )
+    return is_clearly_worse(worse, other, _CHANCE)
 
 
 def _left(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -102,7 +102,7 @@ def _factor(columns: np.ndarray) -> _Row:
     acts = np.any(columns != 0.0, axis=0)
     if not np.isfinite(columns).all():
         return _Row(np.ones_like(acts), columns)
-    return _Row(acts, np.linalg.qr(columns[:, acts], mode="r"))
+    return _Row(acts, np.asarray(np.linalg.qr(columns[:, acts], mode="r")))
 
 
 def joint_columns(data: TorqueData) -> Iterator[np.ndarray]:
