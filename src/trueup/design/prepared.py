@@ -24,6 +24,7 @@ from trueup.design.search_settings import SECONDS
 from trueup.design.spec import DesignSpec
 from trueup.knowledge.identified import IdentifiedRun, identified_run
 from trueup.runs.loop.budget import Budget
+from trueup.simulation.warp.devices import notes_of_cpu
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.results.outputs import read_signals
 
@@ -111,7 +112,7 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     problem = DesignProblem(simulator, shares, criterion)
     seconds = seconds_a_piece(simulator) if spec.library is None else None
     library = spec.library if seconds is None else affordable(spec.limits, seconds)
-    notes = list(robot.notes)
+    notes = [*robot.notes, *notes_of_cpu(spec.experiment.simulation.device, "design")]
     if clearance.touching:
         close = ", ".join(clearance.touching[:4])
         notes.append(

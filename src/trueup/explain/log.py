@@ -17,6 +17,7 @@ from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.warp.devices import notes_of_cpu
 from trueup.sysid.causes.freed import FreedFit
 from trueup.sysid.causes.machine_candidates import Addition, with_additions
 from trueup.sysid.causes.recording_changes import LONGEST_DELAY
@@ -122,6 +123,7 @@ def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
             "no data are held out, but causes are rated by their error on data that their fits "
             "do not use: write held_out: {fraction: 0.25}, or name recordings"
         )
+    prepared.notes += notes_of_cpu(experiment.simulation.device, "explain")
     if experiment.parameters:
         prepared.notes.append(
             "The parameters of the experiment are not fitted: the model is as in its file."

@@ -184,7 +184,7 @@ def linearise(
     gradient[failed] = 0.0
     gram[failed, :] = 0.0
     gram[:, failed] = 0.0
-    return Linearisation(costs, gradient, gram, failed, problem.residual_size)
+    return Linearisation(costs, gradient, gram, failed, problem.counted_rows)
 
 
 def exact_linearisation(
@@ -204,7 +204,7 @@ def exact_linearisation(
         gradient += jacobian @ (first * values)
         gram += (jacobian * second) @ jacobian.T
     costs = np.array([np.inf if failures else cost])
-    return Linearisation(costs, gradient, gram, np.zeros(p, bool), problem.residual_size)
+    return Linearisation(costs, gradient, gram, np.zeros(p, bool), problem.counted_rows)
 
 
 def _weighted(

@@ -84,6 +84,11 @@ class Problem:
         """Number of rows of the residual; 0 for a problem with costs only."""
         return self.data_rows
 
+    @property
+    def counted_rows(self) -> int:
+        """Number of residuals whose sum of squares is that of the rows, for their variance."""
+        return self.residual_size
+
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:

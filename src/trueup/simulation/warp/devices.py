@@ -105,6 +105,21 @@ class DeviceChoice:
             self.notes.append(sentence)
 
 
+def notes_of_cpu(name: str, command: str) -> list[str]:
+    """Note of a command that simulates on the CPU alone, if another device is asked for.
+
+    Args:
+      name: see :data:`DeviceName`.
+      command: the command.
+    """
+    if name in ("auto", "cpu"):
+        return []
+    return [
+        f"simulation.device: {name} is for trueup identify; trueup {command} simulates on the "
+        "cores of the CPU."
+    ]
+
+
 def find_device(name: str) -> WarpDevice | None:
     """The Warp device of a name; None for the CPU.
 

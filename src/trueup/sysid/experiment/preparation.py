@@ -110,7 +110,11 @@ class Prepared:
         An error of a measured initial state would bias the parameters, so these states are
         parameters too, after those of :meth:`problem`.
         """
-        return self.problem(self.held_out_parameters(), self.alone) if self.alone else None
+        if not self.alone:
+            return None
+        if self.experiment.search.by_torques:
+            return torque_problem(self, sequences=self.alone)  # without initial states
+        return self.problem(self.held_out_parameters(), self.alone)
 
     def held_out_parameters(self) -> ParameterDict:
         """The parameters of :meth:`held_out_alone`."""

@@ -11,6 +11,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution, Status
+from trueup.sysid.torque.reduced import searched
 
 
 def busy_seconds() -> float:
@@ -39,7 +40,7 @@ def inner_fit(
     Raises:
       KeyboardInterrupt: Ctrl-C, because an incomplete fit must not be used in the following steps.
     """
-    solution = minimise(problem, search, time_limit=time_limit, clock=clock)
+    solution = minimise(searched(problem, search), search, time_limit=time_limit, clock=clock)
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return solution

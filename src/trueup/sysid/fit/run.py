@@ -42,6 +42,7 @@ from trueup.sysid.starts.second_optimum import SecondOptimum, second_optimum
 from trueup.sysid.starts.widened_bounds import fit_within_wider_bounds
 from trueup.sysid.torque.in_windows import fit_with_torques
 from trueup.sysid.torque.load_check import torque_notes
+from trueup.sysid.torque.reduced import searched
 
 _LEAST_SHARE = 0.1  # minimum share of a time limit for the search after finding a start
 
@@ -144,7 +145,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
             if part.time_limit is not None:
                 left = part.time_limit - (time.perf_counter() - began)
                 limits = replace(limits, max_seconds=max(left, _LEAST_SHARE * part.time_limit))
-        solution = run.search(problem, made, ready.settings, limits=limits)
+        solution = run.search(searched(problem, made), made, ready.settings, limits=limits)
     if solution.status is Status.START_FAILED:
         raise FitError(solution.message)
     loss = Loss(made.settings.loss, made.settings.loss_scale)

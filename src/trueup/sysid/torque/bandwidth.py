@@ -1,7 +1,7 @@
 """Selection of the corner frequency of the filter by the error on held-out torques."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.block_factors import minimum_norm
 from trueup.sysid.torque.data import (
+    RecalledRecordings,
     TorqueData,
     rest_speeds,
     sliding,
     slowest_speeds,
     torque_data,
 )
-from trueup.sysid.torque.joint_motion import smooth_motion
+from trueup.sysid.torque.joint_motion import check_length
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import (
     design,
@@ -58,6 +59,8 @@ class ChosenBandwidth:
     """Velocity of each joint below which its samples do not count ``(nv,)``; None: all count."""
     held: bool = False
     """Whether controls are held from their sample to the next, rather than sampled."""
+    recalled: RecalledRecordings | None = field(default=None, repr=False, compare=False)
+    """Recordings with this filter that were computed already."""
 
     def torque_data(
         self,
@@ -67,7 +70,14 @@ class ChosenBandwidth:
     ) -> list[TorqueData]:
         """Torque and regressors of recordings; see :func:`trueup.sysid.torque.data.torque_data`."""
         return torque_data(
-            groups, self.corner, self.slowest, driven, own_errors, self.rest, self.held
+            groups,
+            self.corner,
+            self.slowest,
+            driven,
+            own_errors,
+            self.rest,
+            self.held,
+            self.recalled,
         )
 
 
@@ -92,17 +102,19 @@ def choose_bandwidth(
       SignalError: recordings too short for every corner.
     """
     trajectories = [t for group in training for t in group.measured_rollout]
+    unseen = [t for group in held_out for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
     best: tuple[float, ChosenBandwidth, np.ndarray] | None = None
     short: SignalError | None = None
     for corner in _corners(trajectories):
         try:
-            slowest = slowest_speeds(trajectories, corner)
-            tested = ChosenBandwidth(corner, (), slowest, rest_speeds(slowest, _SHARES[1]), held)
+            for trajectory in (*trajectories, *unseen):
+                check_length(trajectory, corner)
+            recalled = RecalledRecordings([*trajectories, *unseen], corner)
+            slowest = slowest_speeds(trajectories, corner, recalled)
+            rest = rest_speeds(slowest, _SHARES[1])
+            tested = ChosenBandwidth(corner, (), slowest, rest, held, recalled)
             error, squares = _unseen_error(tested.torque_data(training, driven))
-            for group in held_out:
-                for trajectory in group.measured_rollout:
-                    smooth_motion(trajectory, corner, slowest)
         except SignalError as problem:  # recordings too short for a low corner
             short = problem
             continue

@@ -8,6 +8,7 @@ the rest of the error is explained in the same way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -161,6 +162,24 @@ class _Side:
         """Index of the joint of each row."""
         self._columns: dict[Column, np.ndarray] = {}
 
+    @cached_property
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Orthonormal basis of the columns of the parameters ``(rows, p)``, and their triangle."""
+        basis, triangle = np.linalg.qr(self.jacobian)
+        return basis, triangle
+
+    def triangle(self, columns: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Triangle of the columns of the parameters, of others ``(rows, n)`` and of a right side.
+
+        All trials share the first ones, whose factors are known.
+        """
+        basis, known = self.factors
+        more = np.column_stack([columns, right])
+        within = basis.T @ more
+        rest = np.linalg.qr(more - basis @ within, mode="r")
+        below = np.zeros((len(rest), known.shape[1]))
+        return np.block([[known, within], [below, rest]])
+
     def residual(self, torques: Sequence[Torques]) -> np.ndarray:
         """Weighted applied minus needed torque ``(rows,)``, with the faults of a log undone."""
         out = []
@@ -221,17 +240,15 @@ class _Trial:
         """
         columns = list(dict.fromkeys(c for each in candidates for c in each.columns))
         torques = [each.torques for each in candidates if each.torques is not None]
-        designs = [
-            np.column_stack([side.jacobian, *(side.column(c) for c in columns)]) for side in sides
-        ]
+        further = [_stacked([side.column(c) for c in columns], len(side.joints)) for side in sides]
         rights = [side.residual(torques) for side in sides]
-        size = np.linalg.norm(designs[0], axis=0)
+        R = sides[0].triangle(further[0], rights[0])
+        size = np.linalg.norm(R[:, :-1], axis=0)
         acts = size > _WEAK * max(float(size.max()), 1e-300)
         if columns and not acts[len(size) - len(columns) :].any():
             return None
         size[~acts] = 1.0
-        designs = [np.where(acts, each, 0.0) for each in designs]
-        R = np.asarray(np.linalg.qr(np.column_stack([designs[0] / size, rights[0]]), mode="r"))
+        R[:, :-1] *= acts / size
         count = len(size)
         rest = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-10)[0]
         if float(np.sum(np.square(R[:, :-1] @ rest - R[:, -1]))) > (1.0 - _PROMISE) * limit:
@@ -242,7 +259,12 @@ class _Trial:
         inside = np.where(high > low, high, low + 1e-12)
         found = lsq_linear(R[:, :-1], -R[:, -1], (low * size, inside * size))
         steps = found.x / size
-        errors = [right + design @ steps for right, design in zip(rights, designs, strict=True)]
+        moved = np.where(acts, steps, 0.0)
+        first = count - len(columns)
+        errors = [
+            right + side.jacobian @ moved[:first] + more @ moved[first:]
+            for right, side, more in zip(rights, sides, further, strict=True)
+        ]
         for column, step in zip(columns, steps[count - len(columns) :], strict=True):
             if column.kind == "scale":  # errors are those of the recorded torque, as its noise is
                 for off, side in zip(errors, sides, strict=True):
@@ -253,7 +275,6 @@ class _Trial:
         variance = 2.0 * found.cost / freedom
         spread = np.zeros(count)
         spread[free] = np.sqrt(variance * np.sum(inverse**2, axis=1)) / size[free]
-        first = count - len(columns)
         values = {
             c: (float(steps[first + k]), float(spread[first + k]))
             for k, c in enumerate(columns)
@@ -282,6 +303,11 @@ class _Trial:
         clear = any(abs(v) > _CLEAR * max(s, 1e-300) for v, s in deciding)
         lead, (value, spread) = candidate.columns[0], found[0]
         return clear and (lead.kind != "scale" or abs(1.0 + value) > _CLEAR * spread)
+
+
+def _stacked(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """Columns side by side ``(rows, n)``."""
+    return np.stack(columns, axis=1) if columns else np.zeros((rows, 0))
 
 
 def _error_of_constants(seen: _Side, unseen: _Side) -> float:

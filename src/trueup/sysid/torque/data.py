@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,9 +15,10 @@ from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.joint_motion import (
     JointMotion,
+    SmoothedRecording,
     TorqueSources,
     check_measured,
-    smooth_motion,
+    smoothed_recording,
     torque_sources,
 )
 from trueup.sysid.torque.known_errors import OwnErrors
@@ -95,7 +97,7 @@ class TorqueData:
             total = np.zeros((count, len(motion.times)))
             if dof in self.sources.sensor_columns:
                 total += recorded[:, self.sources.sensor_columns[dof]]
-            address = int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
+            address = self.address(dof)
             for i in self.sources.actuators.get(dof, ()):
                 ratio = gear[:, i, :1]
                 force = gain[:, i, :1] * controls[:, i] + bias[:, i, :1]
@@ -107,6 +109,10 @@ class TorqueData:
             return out
         # a gain that only its ratio to others determines is not determined by the own error
         return out - self.own_error * self.drive_gains(fields)[:, None, :]
+
+    def address(self, dof: int) -> int:
+        """Index into qpos of the joint of a degree of freedom."""
+        return int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
 
     def is_effort(self, dof: int) -> bool:
         """Whether the torque of a joint is recorded, and not that of a servo at its position."""
@@ -163,8 +169,7 @@ class TorqueData:
             regressor = self.regressor(zero).reshape(-1, shape[2])
             out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
         for dof, k, share in self.forces:
-            joint = int(self.model.dof_jntid[dof])
-            address = int(self.model.jnt_qposadr[joint])
+            joint, address = int(self.model.dof_jntid[dof]), self.address(dof)
             own = out[:, :, k]
             own += fields["dof_armature"][:, dof, None] * (share * motion.qacc[:, dof])
             own += fields["dof_damping"][:, dof, None] * (share * motion.qvel[:, dof])
@@ -175,19 +180,15 @@ class TorqueData:
 
 
 def torque_data_of(
-    model: mujoco.MjModel,
-    motion: JointMotion,
-    sources: TorqueSources,
-    own_error: np.ndarray | None = None,
-    slides: np.ndarray | None = None,
+    model: mujoco.MjModel, motion: JointMotion, sources: TorqueSources
 ) -> TorqueData:
     """Torque and regressor of one motion."""
     links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
     rows = list(sources.dofs)
     if not sources.following:
-        return TorqueData(motion, sources, model, links[:, rows], own_error, slides)
+        return TorqueData(motion, sources, model, links[:, rows])
     shares = velocity_shares(sources.loops, motion.qpos, sources.acting, rows, motion.times)
-    part = TorqueData(motion, sources, model, links, own_error, slides, shares)
+    part = TorqueData(motion, sources, model, links, shares=shares)
     return replace(part, links=part.on_rows(links))
 
 
@@ -196,9 +197,66 @@ def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
     return [model.joint(int(model.dof_jntid[d])).name or f"joint {d}" for d in dofs]
 
 
-def slowest_speeds(trajectories: Sequence[SystemTrajectory], bandwidth: float) -> np.ndarray:
+class RecalledRecordings:
+    """Torques of recordings that several steps use with one filter, each computed once.
+
+    Args:
+      trajectories: the recordings; others are not kept.
+      bandwidth: corner frequency of the filter [Hz].
+    """
+
+    def __init__(self, trajectories: Sequence[SystemTrajectory], bandwidth: float):
+        self.bandwidth = bandwidth
+        self._smoothed: dict[SystemTrajectory, SmoothedRecording | None]
+        self._smoothed = dict.fromkeys(trajectories)
+        self._parts: dict[tuple[SystemTrajectory, frozenset[int], bytes], TorqueData] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecalledRecordings, ((), self.bandwidth)
+
+    def smoothed(self, trajectory: SystemTrajectory) -> SmoothedRecording:
+        """A recording after the filter."""
+        found = self._smoothed.get(trajectory)
+        if found is None:
+            found = smoothed_recording(trajectory, self.bandwidth)
+            if trajectory in self._smoothed:
+                self._smoothed[trajectory] = found
+        return found
+
+    def part(
+        self, trajectory: SystemTrajectory, drives: set[int], slowest: np.ndarray
+    ) -> TorqueData | None:
+        """Torque and regressor of a recording, all samples counted; None if it has no torque.
+
+        Args:
+          trajectory: the recording.
+          drives: actuators with a recorded control.
+          slowest: from :func:`slowest_speeds`.
+        """
+        key = trajectory, frozenset(drives), slowest.tobytes()
+        if key not in self._parts:
+            model = trajectory.model
+            check_joints(model)
+            check_measured(trajectory)
+            sources = torque_sources(model, trajectory.sensordata, drives)
+            if not sources.has_torque:
+                return None
+            motion = self.smoothed(trajectory).with_directions(slowest)
+            found = torque_data_of(model, motion, sources)
+            if trajectory not in self._smoothed:
+                return found
+            self._parts[key] = found
+        return self._parts[key]
+
+
+def slowest_speeds(
+    trajectories: Sequence[SystemTrajectory],
+    bandwidth: float,
+    recalled: RecalledRecordings | None = None,
+) -> np.ndarray:
     """Minimum velocity of each joint for a known direction ``(nv,)``."""
-    motions = [smooth_motion(t, bandwidth) for t in trajectories]
+    recalled = recalled or RecalledRecordings((), bandwidth)
+    motions = [recalled.smoothed(t).motion for t in trajectories]
     squares = np.concatenate([np.square(m.qvel) for m in motions])
     return np.maximum(_SLOWEST * np.sqrt(squares.mean(axis=0)), 1e-9)
 
@@ -242,6 +300,7 @@ def torque_data(
     own_errors: OwnErrors | None = None,
     rest: np.ndarray | None = None,
     held: bool = False,
+    recalled: RecalledRecordings | None = None,
 ) -> list[TorqueData]:
     """Torque and regressors of all recordings.
 
@@ -253,26 +312,27 @@ def torque_data(
       own_errors: errors of inverse dynamics itself; None: not known.
       rest: velocity of each joint below which its samples do not count ``(nv,)``; None: all count.
       held: whether recorded controls are held from their sample to the next.
+      recalled: recordings that are known; of another filter, they are computed anew.
 
     Raises:
       SignalError: no recording has a torque, or a joint was not measured.
       ModelError: a free or ball joint.
     """
     out = []
+    if recalled is None or recalled.bandwidth != bandwidth:
+        recalled = RecalledRecordings((), bandwidth)
     for group in groups:
         for trajectory in group.measured_rollout:
-            model = trajectory.model
-            check_joints(model)
-            check_measured(trajectory)
-            drives = set(range(model.nu)) if driven is None else driven.get(trajectory.name, set())
-            sources = torque_sources(model, trajectory.sensordata, drives)
-            if not sources.has_torque:
+            every = set(range(trajectory.model.nu))
+            drives = every if driven is None else driven.get(trajectory.name, set())
+            part = recalled.part(trajectory, drives, slowest)
+            if part is None:
                 continue
-            motion = smooth_motion(trajectory, bandwidth, slowest)
-            motion = motion.centred() if held else motion
+            motion = part.motion
             own = own_errors and own_errors.at(trajectory.name, motion.times)
-            slides = None if rest is None else sliding(motion, sources.dofs, rest, bandwidth)
-            out.append(torque_data_of(model, motion, sources, own, slides))
+            slides = None if rest is None else sliding(motion, part.sources.dofs, rest, bandwidth)
+            motion = motion.centred() if held else motion
+            out.append(replace(part, motion=motion, own_error=own, slides=slides))
     if not out:
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
         if reasons:

@@ -1,5 +1,6 @@
 """Positions, velocities, accelerations and torques of joints, from the signals of a recording."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -184,13 +185,33 @@ def _springs(model: mujoco.MjModel) -> set[int]:
     return set() if elsewhere else stiff - driven
 
 
+@dataclass(frozen=True)
+class SmoothedRecording:
+    """A recording after one zero-phase filter, before the directions of its joints are known."""
+
+    motion: JointMotion
+    """Its motion; the directions are zero."""
+    velocities: np.ndarray
+    """Velocities at equal intervals ``(n, nv)``."""
+    rows: np.ndarray
+    """Those of the motion among them ``(T,)``."""
+    filtered: Callable[[np.ndarray], np.ndarray]
+    """The filter, of values ``(n, ...)``."""
+
+    def with_directions(self, slowest: np.ndarray | float) -> JointMotion:
+        """The motion with the directions of its joints.
+
+        Args:
+          slowest: minimum velocity of each joint for a known direction ``(nv,)``.
+        """
+        direction = self.filtered(np.tanh(self.velocities / slowest))
+        return replace(self.motion, direction=direction[self.rows])
+
+
 def smooth_motion(
-    trajectory: SystemTrajectory, bandwidth: float, slowest: np.ndarray | None = None
+    trajectory: SystemTrajectory, bandwidth: float, slowest: np.ndarray | float = 1e-9
 ) -> JointMotion:
     """Motion and torque of a recording after one zero-phase filter.
-
-    Accelerations are slopes of the filtered velocity, or of the filtered position's slope if the
-    velocity was not measured.
 
     Args:
       trajectory: the recording.
@@ -200,12 +221,26 @@ def smooth_motion(
     Raises:
       SignalError: a moving joint was not measured, or the recording is too short.
     """
+    return smoothed_recording(trajectory, bandwidth).with_directions(slowest)
+
+
+def smoothed_recording(trajectory: SystemTrajectory, bandwidth: float) -> SmoothedRecording:
+    """A recording after one zero-phase filter.
+
+    Accelerations are slopes of the filtered velocity, or of the filtered position's slope if the
+    velocity was not measured.
+
+    Args:
+      trajectory: the recording.
+      bandwidth: corner frequency of the filter [Hz].
+
+    Raises:
+      SignalError: a moving joint was not measured, or the recording is too short.
+    """
     model, recorded = trajectory.model, trajectory.sensordata
     columns = state_columns(model, recorded)
-    times = recorded.times
-    step = float(np.median(np.diff(times)))
-    grid = times[0] + step * np.arange(int((times[-1] - times[0]) / step) + 1)
-    signals = CubicSpline(times, recorded.data)(grid)
+    grid, rows, step = _grid(trajectory, bandwidth)
+    signals = CubicSpline(recorded.times, recorded.data)(grid)
 
     def smooth(values: np.ndarray) -> np.ndarray:
         if not values.size or bandwidth >= 0.45 / step:
@@ -215,23 +250,12 @@ def smooth_motion(
     smoothed = smooth(signals)
     qpos, qvel, qacc = _states(model, columns, grid, smoothed)
     columns.follow(qpos, qvel, qacc, grid)
-    floor = 1e-9 if slowest is None else slowest
-    direction = smooth(np.tanh(qvel / floor))
     half = 0.5 * float(np.median(np.diff(trajectory.control.times)))
     controls, early = (
         trajectory.control.interpolate(grid - shift, "linear") for shift in (0.0, half)
     )
     smooth_controls = smooth(controls)
-    every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
-    margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
-    rows = np.arange(margin, len(grid) - margin, every)
-    rows = rows[_between_samples(times, grid[rows])]
-    if len(grid[rows]) < _FEWEST:
-        raise SignalError(
-            f"{trajectory.name} is too short for inverse dynamics with a filter of "
-            f"{bandwidth:g} Hz: {len(grid[rows])} samples remain, at least {_FEWEST} are required"
-        )
-    return JointMotion(
+    motion = JointMotion(
         trajectory.name,
         grid[rows],
         qpos[rows],
@@ -244,8 +268,35 @@ def smooth_motion(
         # a mean of two samples would be smoother, and compare better for that alone
         _at(grid, smooth_controls, grid - half)[rows],
         early[rows],
-        direction[rows],
+        np.zeros_like(qvel[rows]),
     )
+    return SmoothedRecording(motion, qvel, rows, smooth)
+
+
+def check_length(trajectory: SystemTrajectory, bandwidth: float) -> None:
+    """Raise SignalError if a recording is too short for a filter with a corner frequency [Hz]."""
+    _grid(trajectory, bandwidth)
+
+
+def _grid(trajectory: SystemTrajectory, bandwidth: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Times at equal intervals ``(n,)`` [s], which of them are compared ``(T,)``, and their step.
+
+    Raises:
+      SignalError: the recording is too short.
+    """
+    times = trajectory.sensordata.times
+    step = float(np.median(np.diff(times)))
+    grid = times[0] + step * np.arange(int((times[-1] - times[0]) / step) + 1)
+    every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
+    margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
+    rows = np.arange(margin, len(grid) - margin, every)
+    rows = rows[_between_samples(times, grid[rows])]
+    if len(rows) < _FEWEST:
+        raise SignalError(
+            f"{trajectory.name} is too short for inverse dynamics with a filter of "
+            f"{bandwidth:g} Hz: {len(rows)} samples remain, at least {_FEWEST} are required"
+        )
+    return grid, rows, step
 
 
 def _between_samples(times: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -87,6 +87,10 @@ class OwnErrors:
     step_spread: float = _STEP_SPREAD
     """Standard deviation of the relative time step."""
 
+    def joined(self, other: "OwnErrors") -> "OwnErrors":
+        """The errors of these recordings and those of others."""
+        return replace(self, series={**self.series, **other.series})
+
     def mixed(self, other: "OwnErrors", step: float) -> "OwnErrors":
         """The errors at another time step, on the line through these and those of another step.
 

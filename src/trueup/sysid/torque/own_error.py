@@ -30,6 +30,7 @@ from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
 from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, NoiseEffect, OwnErrors
 from trueup.sysid.torque.measured_noise import noise_effect
 from trueup.sysid.torque.problem import TorqueProblem
+from trueup.sysid.torque.promising_machines import Kind, promising
 
 _ITERATIONS = 50
 _EVIDENCE = 4.0
@@ -110,18 +111,22 @@ def found_own_errors(
       others: further recordings, whose own errors are added.
     """
     # a semi-implicit step shifts the motion: controls that look sampled may be held
-    kinds: list[tuple[InterpolationMethod, bool]] = [("zoh", False), ("zoh", True)]
+    kinds: list[Kind] = [("zoh", False), ("zoh", True)]
     if not problem.bandwidth.held:
         kinds.extend([("linear", False), ("linear", True)])
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
-    for _ in range(_ROUNDS):
-        tried = [_at_best_step(problem, training, x, *kind) for kind in kinds]
+    simulated = promising(
+        problem, training, x, kinds, lambda groups, kind: _of_steps(problem, groups, x, *kind)
+    )
+    for _ in range(_ROUNDS if simulated else 0):
+        if best is not None:
+            simulated = [_of_steps(problem, training, x, best.control, best.machine.hard)]
+        tried = [_at_best_step(problem, x, *pair) for pair in simulated]
         found, cost, own = tried[_most_likely([each[1] for each in tried], problem.data_rows)]
         if own is None or not cost < plain:
             break
         x, best = found, own
-        kinds = [(own.control, own.machine.hard)]
     if best is None:
         return None
     best = _without_bias(problem, x, best)
@@ -202,17 +207,12 @@ def _of_steps(
 
 
 def _at_best_step(
-    problem: TorqueProblem,
-    training: Sequence[ModelSequences],
-    x: np.ndarray,
-    control: InterpolationMethod,
-    hard: bool,
+    problem: TorqueProblem, x: np.ndarray, fine: OwnErrors, coarse: OwnErrors
 ) -> tuple[np.ndarray, float, OwnErrors | None]:
     """A fit ``(p,)`` with the own errors of the time step of least error, its cost, and these.
 
     Own errors are linear in the time step, and the cost is a parabola in it.
     """
-    fine, coarse = _of_steps(problem, training, x, control, hard)
     if not fine.series or fine.series.keys() != coarse.series.keys():
         return x, np.inf, None
     steps = np.array([FINE, 0.5 * (FINE + 1.0), 1.0])

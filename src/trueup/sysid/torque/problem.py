@@ -140,6 +140,8 @@ class TorqueProblem(Problem):
         """
         out = copy(self)
         out.own_errors = own_errors
+        out.variants = self.variants_of(groups)
+        out.model_names = [group.name for group in groups]
         out._observe(groups)
         return out
 
@@ -206,11 +208,11 @@ class TorqueProblem(Problem):
         for sequence, group, applied, needed, gains in self._torques(X, failures):
             weights = (sequence.weights / gains)[:, None, :]
             flat = ((applied - needed) * weights * sequence.data.counts).reshape(len(X), -1)
-            bad = np.logical_not(np.isfinite(flat).all(axis=1))
-            bad[[c for c in failures if c < len(X)]] = True
-            for candidate in np.flatnonzero(bad):
-                failures.setdefault(int(candidate), "the torque is not finite")
-            yield group.rows, np.where(bad[:, None], LARGE_RESIDUAL, flat) if bad.any() else flat
+            yield group.rows, finite_rows(flat, failures)
+        yield from self.prior_blocks(X)
+
+    def prior_blocks(self, X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of residuals of the priors, and of the weak priors of links, ``X (n, p)``."""
         if len(self._priors):
             values = self._priors.values(self.parameters.value_table(X)) * self.noise_scale
             yield slice(self.data_rows, self.data_rows + len(self._priors)), values
@@ -236,19 +238,28 @@ class TorqueProblem(Problem):
         recording are comparable.
         """
         X = np.atleast_2d(np.asarray(X, float))
-        tables = self._tables(X, {})
         out = []
-        for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
-            fields, links = tables[variant]
+        for sequence, fields, links in self.tables(X, {}):
             off = sequence.data.applied(fields, raw=True) - sequence.data.needed(links, fields)
-            out.append(off / _relative(sequence.data, fields)[:, None, :])
+            out.append(off / relative_gains(sequence.data, fields)[:, None, :])
         return out
 
-    def _tables(
+    @property
+    def changes_zeros(self) -> bool:
+        """Whether candidates may have other zeros of joints than the model."""
+        start = self.space.start[None]
+        return any(
+            v.compiles or any(write.field == "qpos0" for write, _ in v.field_writes(start))
+            for v in self.variants
+        )
+
+    def tables(
         self, X: np.ndarray, failures: Failures
-    ) -> list[tuple[dict[str, np.ndarray], np.ndarray]]:
-        """Fields and link parameters of all candidates, for each variant of the model."""
-        return [self._table(X, variant, failures) for variant in self.variants]
+    ) -> Iterator[tuple[TorqueSequence, dict[str, np.ndarray], np.ndarray]]:
+        """Sequences with fields and link parameters of all candidates ``X (n, p)``."""
+        tables = [self._table(X, variant, failures) for variant in self.variants]
+        for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
+            yield sequence, *tables[variant]
 
     def _table(
         self, X: np.ndarray, variant: ModelVariants, failures: Failures
@@ -270,18 +281,27 @@ class TorqueProblem(Problem):
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[TorqueSequence, ResidualGroup, np.ndarray, np.ndarray, np.ndarray]]:
         """Sequences with applied and inverse-dynamics torques, and gains over the model's."""
-        tables = self._tables(X, failures)
-        for sequence, group, variant in zip(
-            self.sequences, self.groups, self._variant_of, strict=True
-        ):
-            fields, links = tables[variant]
+        tables = self.tables(X, failures)
+        for group, (sequence, fields, links) in zip(self.groups, tables, strict=True):
             yield (
                 sequence,
                 group,
                 sequence.data.applied(fields),
                 sequence.data.needed(links, fields),
-                _relative(sequence.data, fields),
+                relative_gains(sequence.data, fields),
             )
+
+
+def finite_rows(rows: np.ndarray, failures: Failures) -> np.ndarray:
+    """Residuals ``(n, rows)``, large where a candidate failed or its torques are not finite.
+
+    Candidates whose torques are not finite are entered in ``failures``.
+    """
+    bad = np.logical_not(np.isfinite(rows).all(axis=1))
+    bad[[c for c in failures if c < len(rows)]] = True
+    for candidate in np.flatnonzero(bad):
+        failures.setdefault(int(candidate), "the torque is not finite")
+    return np.where(bad[:, None], LARGE_RESIDUAL, rows) if bad.any() else rows
 
 
 def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
@@ -302,7 +322,7 @@ def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
     return np.array(elements, int), np.array(scales)
 
 
-def _relative(data: TorqueData, fields: dict[str, np.ndarray]) -> np.ndarray:
+def relative_gains(data: TorqueData, fields: dict[str, np.ndarray]) -> np.ndarray:
     """Gains of drives ``(n, dofs)`` over those of the model; 1 if the model has none."""
     base = data.drive_gains(_fields(data.model))
     found = data.drive_gains(fields)

@@ -3,7 +3,8 @@
 ``prepared`` is a :class:`trueup.sysid.experiment.preparation.Prepared`, which imports this module.
 """
 
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -41,6 +42,8 @@ class TorqueSetup:
     """Training recordings of the main model."""
     own_errors: OwnErrors | None = None
     """Errors of inverse dynamics itself, subtracted from the torques; None: not known."""
+    problems: list[tuple[ParameterDict, TorqueProblem]] = field(default_factory=list, repr=False)
+    """Problem for the parameters of the last call, whose models all recordings share; or empty."""
 
 
 def torque_setup(prepared: Any) -> TorqueSetup:
@@ -74,14 +77,27 @@ def torque_problem(
       SignalError: no torque was recorded, or a joint was not measured.
       ModelError: a free or ball joint.
     """
-    setup = torque_setup(prepared)
-    return TorqueProblem(
-        parameters or prepared.parameters,
-        sequences if sequences is not None else prepared.training,
-        setup.bandwidth,
-        setup.noise,
-        setup.driven,
-        setup.own_errors,
+    setup, chosen = torque_setup(prepared), parameters or prepared.parameters
+    for known, problem in setup.problems:
+        if known is chosen and _same_space(problem, chosen):
+            break
+    else:
+        problem = TorqueProblem(
+            chosen, prepared.training, setup.bandwidth, setup.noise, setup.driven, setup.own_errors
+        )
+        setup.problems[:] = [(chosen, problem)]
+    groups = prepared.training if sequences is None else sequences
+    if problem.recordings is groups:
+        return copy(problem)
+    return problem.with_recordings(groups, setup.own_errors)
+
+
+def _same_space(problem: TorqueProblem, parameters: ParameterDict) -> bool:
+    """Whether bounds and values are those that the problem was made with."""
+    own, other = problem.space, parameters.space()
+    return own.names == other.names and all(
+        np.array_equal(getattr(own, name), getattr(other, name))
+        for name in ("lower", "upper", "start")
     )
 
 
