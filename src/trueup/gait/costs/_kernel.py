@@ -152,7 +152,7 @@ def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
 
 @compiled
 def _variation(frames, places, first, last):
-    """Sum of squared changes of both knees and ankles from one touch-down of a leg to the next [m2].
+    """Sum of squared changes of both knees and ankles between touch-downs of a leg [m2].
 
     Positions are relative to the pelvis.
     """
