@@ -9,6 +9,7 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import GaitConfiguration, adult_norm, load_configuration, make_problem
 from trueup.gait.costs.adult_norm import adult_steps, named_norm
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 
 OF_THE_SEED = (
     "tutorial",
@@ -93,11 +94,8 @@ def test_the_norm_is_taken_unasked_where_it_is_like_the_target(speed, slope, fit
         assert make_problem(GaitConfiguration(**kept, reference=("adult",)), threads=1)
 
 
-def test_a_walk_is_judged_beside_the_norm(tmp_path, capsys):
-    vector = tmp_path / "nominal.txt"
-    problem = make_problem(GaitConfiguration(), threads=1)
-    np.savetxt(vector, problem.parameters.start)
-    words = ["gait", "evaluate", str(vector), "sim_time=2", "--json"]
+def test_a_walk_is_judged_beside_the_norm(capsys):
+    words = ["gait", "evaluate", str(SHIPPED_WALK), "sim_time=2", "--json"]
     assert main(words) == 0
     assert "adult walking" in capsys.readouterr().out
 

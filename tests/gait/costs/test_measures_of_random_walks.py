@@ -109,6 +109,12 @@ def expected_measures(columns, reference, trunk, level):
             ]
             gap.append(places[0] - mirrored * places[1])
         asymmetry += np.linalg.norm(gap)
+    changes = []
+    for own in (right, left):
+        touch = [stride.start for stride in own] + [own[-1].end]
+        for point in (f"{joint}_{{}}_{side}" for joint in ("knee", "ankle") for side in "rl"):
+            path = np.stack([columns[point.format(axis)][touch] for axis in "xyz"], axis=1)
+            changes += list(np.linalg.norm(np.diff(path, axis=0), axis=1))
     straight = dict(zip(JOINTS, (np.pi, np.pi, 0.5 * np.pi), strict=True))
     kinematic = np.mean(
         [
@@ -161,6 +167,7 @@ def expected_measures(columns, reference, trunk, level):
         "pain": pain / (MASS * (b - a)),
         "scuff": np.mean(scuffs),
         "symmetry": asymmetry,
+        "variation": np.sqrt(np.mean(np.square(changes))),
         "kinematic": kinematic,
         "emg": emg,
         "trunk": trunks[trunk],

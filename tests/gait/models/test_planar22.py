@@ -5,7 +5,6 @@ import json
 import mujoco
 import numpy as np
 import pytest
-from given_configurations import nominal_vector
 
 from trueup.cli import main
 from trueup.errors import ModelError
@@ -16,6 +15,7 @@ from trueup.gait import (
     planar22,
     planar22_anatomy,
 )
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.gait.walk.frames import FRAME
 
 MUSCLES = {
@@ -265,10 +265,8 @@ def called(capsys, *words):
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_commands_walk_with_it_where_no_file_is_named(capsys, tmp_path):
-    vector = tmp_path / "ones.txt"
-    np.savetxt(vector, nominal_vector())
-    words = ["gait", "evaluate", vector, "sim_time=2"]
+def test_commands_walk_with_it_where_no_file_is_named(capsys):
+    words = ["gait", "evaluate", SHIPPED_WALK, "sim_time=2"]
     code, plain = called(capsys, *words)
     assert code == 0 and not plain["fell"] and plain["walked_m"] > 1.0
     assert called(capsys, *words, "model_file=planar22")[1]["scalar"] == plain["scalar"]

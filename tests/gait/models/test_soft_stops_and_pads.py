@@ -97,6 +97,18 @@ def test_soles_yield_as_stiffly_as_stated(model, sole, pose):
         assert upward == pytest.approx(pad["stiffness"] * depth, rel=1e-6)
 
 
+@pytest.mark.parametrize("sole", ["heel", "toe"])
+def test_a_loaded_sole_grips(model, sole):
+    """Friction of 150 N of a sole creeps by less than 5 mm/s: ``f = b v / R`` at rest."""
+    pose = {"heel": {"ankle_angle_r": 0.3}, "toe": {"ankle_angle_r": -0.4}}[sole]
+    depth = 240.0 / planar22_numbers()["feet"][sole]["stiffness"]
+    data = held(model, {"hip_flexion_l": 0.8, "knee_angle_l": -1.2} | pose, -depth)
+    (contact,) = data.contact
+    normal, forward = contact.efc_address, contact.efc_address + 1
+    assert data.efc_force[normal] == pytest.approx(240.0, rel=1e-6)
+    assert 150.0 * data.efc_R[forward] / data.efc_KBIP[forward, 1] < 0.005
+
+
 def test_a_foot_that_slaps_down_does_not_stop_the_leg(model):
     """A stance leg on its heel; the forefoot lands at 2 m/s, with less than half a body weight."""
     weight = 9.81 * np.sum(model.body_mass)

@@ -1,5 +1,6 @@
 """Searches that go to another speed or slope level by level, and distributions they begin with."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -146,6 +147,27 @@ def test_a_level_tracks_what_the_target_tracks(tmp_path):
     (scenario,) = problem.continuations[0].problem(0).scenarios
     assert scenario.simulation.walker.slope == 2.0
     assert scenario.objective.reference is not None
+
+
+def test_perturbations_of_a_stage_grow_to_their_full_sizes():
+    given = {"push": 80.0, "noise": 0.02}
+    steady = {"gradually": 4, "maxiter": 9, "perturbed_repeats": 3, "perturbation_sizes": given}
+    own = gait.load_configuration(FIRST_WALK).with_changes({"stages": {"steady": steady}})
+    (continuation,) = gait.make_problem(own).continuations
+    assert continuation.words == tuple(f"{part} % of the perturbations" for part in (25, 50, 75))
+    whole = gait.PerturbationSizes(**given)
+    for step in range(4):
+        problem, part = continuation.problem(step), 0.25 * (step + 1)
+        assert problem.perturbations.repeats == 3
+        for name, size in dataclasses.asdict(problem.perturbations.sizes).items():
+            assert size == pytest.approx(part * getattr(whole, name)), name
+
+
+def test_a_stage_without_perturbations_has_none_to_grow():
+    stages = {"walk": {"gradually": 4, "maxiter": 9}}
+    own = gait.load_configuration(FIRST_WALK).with_changes({"stages": stages})
+    (continuation,) = gait.make_problem(own).continuations
+    assert len(continuation) == 1 and continuation.problem(0).perturbations is None
 
 
 def test_a_search_begins_with_the_distribution_of_its_walk(first, uphill):

@@ -15,7 +15,7 @@ from trueup.runs import RunDirectory
 
 SHORT = [
     SPARING, "--sim-time", "2.5", "--num-strides", "1",
-    "perturbed_repeats=2", "--popsize", "4", "--maxiter", "1",
+    "perturbed_repeats=2", "--popsize", "4", "--maxiter", "1", "--sigma-gain", "0.1",
 ]  # fmt: skip
 
 BRIEF = [SPARING, "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]

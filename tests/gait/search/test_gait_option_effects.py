@@ -186,7 +186,7 @@ def test_a_walk_with_a_device_starts_one_without(capsys, tmp_path):
     """Its gains are taken, and what is left of it is told."""
     bare = problem_of(ExoOn=False)
     vector = problem_of(ExoOn=True).parameters.start
-    vector[0] = 1.07
+    vector[0] = 0.87
     np.savetxt(tmp_path / "walk.txt", vector)
     words = ("--ExoOn", 0, "--param-path", tmp_path / "walk.txt")
     code, answer = optimized(capsys, tmp_path / "run", *words)

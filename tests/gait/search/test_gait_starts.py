@@ -29,6 +29,7 @@ def start_of_run(folder):
 
 def nudged(path, n=77):
     vector = 1.0 + 0.01 * np.random.default_rng(0).standard_normal(n)
+    vector[0] -= 0.2  # theta_tgt within its bounds
     vector[77:] = 0.4
     np.savetxt(path, vector)
     return vector

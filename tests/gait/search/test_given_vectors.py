@@ -85,7 +85,7 @@ def test_bounds_of_myoassist_are_its_own(tutorial_walker, tutorial_vector):
 
 def test_many_entries_outside_of_their_bounds_are_counted(parameters):
     vector = parameters.start - 3.0
-    with pytest.raises(GaitError, match=r"'theta_tgt' is -2.7 \(0 to 1.5\).* and \d\d more"):
+    with pytest.raises(GaitError, match=r"'theta_tgt' is -2.7 \(0 to 0.9\).* and \d\d more"):
         parameters.check_given(vector, "far.txt")
 
 

@@ -38,7 +38,8 @@ def vector(tmp_path):
     parameters = problem_of().parameters
     values = 1.0 + 0.01 * np.random.default_rng(0).standard_normal(77)
     values[parameters.group("activation")] = 1.0  # the least that it may be
-    values[parameters.index("knee_off_st")] = 0.6  # below its largest value
+    for name in ("theta_tgt", "knee_off_st", "mtp_tgt"):  # where 1 is out of the bounds
+        values[parameters.index(name)] = parameters.start[parameters.index(name)]
     np.savetxt(tmp_path / "vector.txt", values)
     return values
 

@@ -230,7 +230,7 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
         ({"tgt_slope": (-5.0,)}, ["adapt", "steady_there"]),
         (
             {"param_path": "nominal", "tgt_slope": (-5.0,)},
-            ["two_steps", "four_steps", "eight_steps", "walk", "steady"],
+            ["two_steps", "four_steps", "eight_steps", "walk", "settle", "steady"],
         ),
     ],
 )

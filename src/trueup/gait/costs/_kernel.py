@@ -23,6 +23,7 @@ class Measure(Index):
     effort = auto()
     velocity = auto()
     symmetry = auto()
+    variation = auto()
     grf = auto()
     pain = auto()
     scuff = auto()
@@ -150,6 +151,20 @@ def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
 
 
 @compiled
+def _variation(frames, places, first, last):
+    """Sum of squared changes of both knees and ankles between touch-downs of a leg [m2].
+
+    Positions are relative to the pelvis.
+    """
+    total = 0.0
+    for k in range(first, last):
+        before, after = places[k], places[k + 1]
+        for column in range(Frame.knee_x_r, Frame.ankle_z_l + 1):
+            total += (frames[after, column] - frames[before, column]) ** 2
+    return total
+
+
+@compiled
 def _scuffing(frames, a, b, setup):
     """Mean deficit of the height of the soles from the clearance in mid-swing [m].
 
@@ -243,6 +258,9 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     if not strides:
         return
     measures[Measure.symmetry] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
+    changes = _variation(frames, right, first_r, last_r) + _variation(frames, left, first_l, last_l)
+    # mean over strides and the four points
+    measures[Measure.variation] = math.sqrt(changes / (4.0 * (last_r - first_r + last_l - first_l)))
     # each leg is compared with the reference from its touch-down
     if reference.shape[1]:
         total = 0.0

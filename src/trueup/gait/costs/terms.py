@@ -49,6 +49,11 @@ TERMS: dict[str, CostTerm] = {
         "m",
         0.5,
     ),
+    "variation": CostTerm(
+        "change of knee and ankle positions at touch-down from stride to stride, root mean square",
+        "m",
+        0.2,
+    ),
     "grf": CostTerm("ground reaction above its threshold, mean over time", "body weights", 2.0),
     "pain": CostTerm("torque of the joint limits, mean over time", "N m/kg", 20.0),
     "scuff": CostTerm(

@@ -1,7 +1,7 @@
 """Creation of the problem of a configuration."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,12 @@ def _continuation(
     """The problem of a stage, with intermediate steps from its initial condition."""
     target = _problem(configuration, threads)
     begins_at = stage.get(BEGINS_AT)
-    if begins_at is None or GRADUALLY not in stage:
+    if GRADUALLY not in stage:
         return Continuation(target)
+    if begins_at is None:
+        return Continuation(
+            target, _growing_perturbations(configuration, stage[GRADUALLY], threads)
+        )
     (there,), steps = configuration.conditions, stage[GRADUALLY]
     # the steps track the same default norm as the target
     target_tracks = getattr(target.scenarios[0].objective, "reference", None) is not None
@@ -89,6 +93,23 @@ def _continuation(
         return Step(f"at {' and '.join(words)}", lambda: _problem(own, threads))
 
     return Continuation(target, [step(number) for number in range(1, steps)])
+
+
+def _growing_perturbations(
+    configuration: GaitConfiguration, steps: int, threads: int
+) -> list[Step]:
+    """Intermediate steps of a stage with perturbed repeats, at fractions of their sizes."""
+    if not configuration.perturbed_repeats:
+        return []
+    whole = asdict(PerturbationSizes(**(configuration.perturbation_sizes or {})))
+
+    def step(number: int) -> Step:
+        part = number / steps
+        sizes = {name: part * size for name, size in whole.items()}
+        own = configuration.model_copy(update={"perturbation_sizes": sizes})
+        return Step(f"{100.0 * part:.0f} % of the perturbations", lambda: _problem(own, threads))
+
+    return [step(number) for number in range(1, steps)]
 
 
 def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:

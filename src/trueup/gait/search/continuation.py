@@ -3,7 +3,8 @@
 A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
 their costs give little information. On a slope of half a degree most of them do not fall. So a
 search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
-complete the previous one, and keeps its distribution.
+complete the previous one, and keeps its distribution. So does a search over perturbed repeats of a
+walk that survives only small perturbations.
 """
 
 from collections.abc import Callable, Sequence
