@@ -13,9 +13,11 @@ from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.gait.search.starts import start_of
 from trueup.runs import RunDirectory
 
+SMALL = "perturbation_sizes=noise:0.0005,angle:0.05"
+
 SHORT = [
     SPARING, "--sim-time", "2.5", "--num-strides", "1",
-    "perturbed_repeats=2", "--popsize", "4", "--maxiter", "1", "--sigma-gain", "0.1",
+    "perturbed_repeats=2", SMALL, "--popsize", "4", "--maxiter", "1", "--sigma-gain", "0.1",
 ]  # fmt: skip
 
 BRIEF = [SPARING, "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]
@@ -68,7 +70,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = ",".join(f"{name}:{speed}" for name, speed in speeds.items())
-    as_searched = ("--config", SPARING, "sim_time=2.5")
+    as_searched = ("--config", SPARING, "sim_time=2.5", SMALL)
     code, same = called(capsys, "evaluate", best, *as_searched, "num_strides=1",
                         "perturbed_repeats=2", f"joint_speeds={pairs}")  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
