@@ -96,7 +96,7 @@ def judged_gait(
         solution = _reevaluated(problem, solution, history)
         assert problem.perturbations is not None  # otherwise nothing was evaluated over repeats
         problem.perturbations = evaluation_repeats(problem.perturbations)
-    elif configuration.device != "cpu" and np.isfinite(solution.cost):
+    elif problem.device.device is not None and np.isfinite(solution.cost):
         solution = _in_double_precision(problem, solution, history)
     vector = problem.parameters.complete(solution.x[None])[0]
     problem.costs(solution.x[None])
