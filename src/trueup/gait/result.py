@@ -28,6 +28,7 @@ from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.spec import GaitSpec
 from trueup.runs import Outcome
 from trueup.runs.store.history import History
+from trueup.simulation.warp.devices import find_device
 
 LIMITS = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
 """Regular ends of a search."""
@@ -96,7 +97,7 @@ def judged_gait(
         solution = _reevaluated(problem, solution, history)
         assert problem.perturbations is not None  # otherwise nothing was evaluated over repeats
         problem.perturbations = evaluation_repeats(problem.perturbations)
-    elif problem.device.device is not None and np.isfinite(solution.cost):
+    elif find_device(configuration.device) is not None and np.isfinite(solution.cost):
         solution = _in_double_precision(problem, solution, history)
     vector = problem.parameters.complete(solution.x[None])[0]
     problem.costs(solution.x[None])

@@ -1,5 +1,7 @@
 """The control step of walks on a device, on signals of the CPU, against the compiled one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from warp_models import needs_warp
@@ -8,7 +10,6 @@ from trueup.errors import MissingExtraError
 from trueup.gait.controller.exoskeleton import FourParameterProfile
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
-from trueup.gait.walk import _kernel as k
 from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.perturbations import Perturbations
 from trueup.gait.walk.settings import WalkSettings
@@ -25,7 +26,7 @@ class Recorded:
 
     def __init__(self, simulation: WalkSimulation, X: np.ndarray, perturbations=None):
         self.simulation, self.fields, self.controls = simulation, [], []
-        self.started: k.Walks | None = None
+        self.started: Any = None
 
         def observe(tick, batch):
             fields = simulation._fields(batch)
@@ -36,7 +37,7 @@ class Recorded:
 
         def start(batch, walks, *others):
             ids = own_start(batch, walks, *others)
-            self.started = k.Walks(*(np.array(a) for a in walks))
+            self.started = type(walks)(*(np.array(a) for a in walks))
             return ids
 
         simulation._start = start  # type: ignore[method-assign]
@@ -45,7 +46,7 @@ class Recorded:
 
     def replayed(self) -> tuple[np.ndarray, np.ndarray]:
         """Controls ``(steps, walks, controls)`` and frames of a device that reads the same."""
-        from trueup.gait.walk import _warp_kernel as w
+        from trueup.gait.walk import warp_kernel as w
         from trueup.gait.walk.warp_worlds import Controllers
         from trueup.simulation.warp.numba_text import array_of
         from trueup.simulation.warp.worlds import fill

@@ -1,7 +1,7 @@
 """Walks on a device of Warp: blocks of steps, after which ended walks make room."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -17,9 +17,6 @@ from trueup.simulation.warp.devices import WarpDevice, warp_modules
 from trueup.simulation.warp.model_support import put_model
 from trueup.simulation.warp.worlds import Capacity, bytes_per_world
 from trueup.time_limit import check_time
-
-if TYPE_CHECKING:
-    from trueup.gait.walk.simulation import WalkSimulation
 
 _BLOCK = 0.5
 """Time between two readings of a device [s], after which worlds of ended walks are given up."""
@@ -55,7 +52,7 @@ class DeviceWalks:
       SimulationError: the device cannot simulate them.
     """
 
-    def __init__(self, simulation: "WalkSimulation", device: WarpDevice):
+    def __init__(self, simulation: Any, device: WarpDevice):
         model = simulation.walker.model
         _refuse(simulation)
         self.device, self.notes = device, list[str]()
@@ -196,7 +193,7 @@ def _size(walks: int, device: WarpDevice) -> int:
     return max(size, _LEAST_ON_CARD) if device.is_card else size
 
 
-def _refuse(simulation: "WalkSimulation") -> None:
+def _refuse(simulation: Any) -> None:
     """Raise SimulationError for what a device does not have."""
     model = simulation.walker.model
     found = {

@@ -2,7 +2,7 @@
 """Worlds of MuJoCo Warp in which walks advance together."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -22,9 +22,6 @@ from trueup.simulation.warp.worlds import (
     numbers_of,
 )
 
-if TYPE_CHECKING:
-    from trueup.gait.walk.simulation import WalkSimulation
-
 LAST_STEP = ("sensordata", "actuator_force")
 """Fields that hold values of the last step until the next one."""
 
@@ -38,8 +35,8 @@ _THREADS = 32
 class Controllers:
     """What all walks of a simulation share on a device: controller, body and rules."""
 
-    def __init__(self, simulation: "WalkSimulation", device: WarpDevice):
-        from trueup.gait.walk import _warp_kernel as w
+    def __init__(self, simulation: Any, device: WarpDevice):
+        from trueup.gait.walk import warp_kernel as w
 
         wp, _ = warp_modules()
         self.simulation, self.device = simulation, device
@@ -87,7 +84,7 @@ class WalkWorlds:
         slippery: bool,
         capacity: Capacity,
     ):
-        from trueup.gait.walk import _warp_kernel as w
+        from trueup.gait.walk import warp_kernel as w
 
         wp, mjw = warp_modules()
         self.shared, self.count, self.capacity = controllers, count, capacity
@@ -141,7 +138,7 @@ class WalkWorlds:
           tick: number of earlier steps of the controllers.
           factors: factors on the friction of each row.
         """
-        from trueup.gait.walk import _warp_kernel as w
+        from trueup.gait.walk import warp_kernel as w
         from trueup.simulation.warp import _kernels
 
         wp, _ = warp_modules()
@@ -247,7 +244,7 @@ class WalkWorlds:
         wp.launch(_kernels.advance, 1, [self._tick])
 
     def _control(self) -> None:
-        from trueup.gait.walk import _warp_kernel as w
+        from trueup.gait.walk import warp_kernel as w
 
         wp, _ = warp_modules()
         s = self.shared
@@ -262,7 +259,7 @@ class WalkWorlds:
 
     def _new_position(self) -> None:
         """Fields of a new position, and sensors: those of forces are of the last step."""
-        from trueup.gait.walk import _warp_kernel as w
+        from trueup.gait.walk import warp_kernel as w
 
         wp, mjw = warp_modules()
         own, early = self._fields.sensordata, self.shared.early
@@ -285,7 +282,7 @@ def _early_sensors(model: mujoco.MjModel) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0, int)
 
 
-def _at_rest(simulation: "WalkSimulation") -> np.ndarray:
+def _at_rest(simulation: Any) -> np.ndarray:
     """A pose without contacts ``(nq,)``, high above the ground, in which ended walks rest."""
     walker = simulation.walker
     pose = walker.model.key_qpos[walker.keyframe(simulation.settings.pose)].copy()
