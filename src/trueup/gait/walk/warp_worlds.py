@@ -33,7 +33,7 @@ _THREADS = 32
 
 
 class Controllers:
-    """What all walks of a simulation share on a device: controller, body and rules."""
+    """Controller, body and rules on a device, shared by all walks of a simulation."""
 
     def __init__(self, simulation: Any, device: WarpDevice):
         from trueup.gait.walk import warp_kernel as w

@@ -128,7 +128,7 @@ class _Translation(ast.NodeTransformer):
         return self.generic_visit(node) if found is node else found  # type: ignore[return-value]
 
     def _known(self, node: ast.expr) -> ast.expr:
-        """The constant or function that a global name stands for; the node itself for others."""
+        """The constant or function of a global name; the node itself for others."""
         value = self._value(node)
         if value is None:
             return node

@@ -121,7 +121,7 @@ def _increases_error(
 
 
 def _left(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What least squares leaves of a residual ``(m,)``."""
+    """Rest of a residual ``(m,)`` after least squares."""
     size = np.linalg.norm(A, axis=0)
     A = A / np.where(size > 0, size, 1.0)
     return np.asarray(b - A @ np.linalg.lstsq(A, b, rcond=1e-8)[0])
