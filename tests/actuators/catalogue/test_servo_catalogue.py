@@ -1,6 +1,7 @@
 """Servos described in YAML: those that come along, a user's, and what can be wrong with them."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from trueup.actuators import (
     servos,
 )
 from trueup.actuators.catalogue import entries as catalogue
-from trueup.errors import ParameterError
+from trueup.errors import ParameterError, TrueupWarning
 
 MINE = """
 mine:
@@ -110,3 +111,16 @@ def test_a_wrong_entry_is_refused_with_its_file(tmp_path, found, changed, messag
         load_catalogue(path)
     assert str(path) in str(caught.value)
     assert "mine" not in servos()
+
+
+def test_a_file_that_replaces_a_built_in_servo_is_reported_once(tmp_path):
+    path = write(tmp_path, MINE.replace("mine:", "xl330:"))
+    with pytest.warns(TrueupWarning, match=r"servos.yaml: replaces the built-in servos 'xl330'"):
+        catalogue.use_catalogue(path)
+    assert find_servo("xl330").vin == 12.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        catalogue.use_catalogue(path)  # the same values again, as when a run is resumed
+        catalogue.use_catalogue(write(tmp_path, MINE))
+        catalogue.use_catalogue(None)
+    assert {"mine", "xl330"} <= set(servos())

@@ -1,8 +1,10 @@
 """Catalogue of servos: built-in and user-registered."""
 
+import dataclasses
 import functools
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from trueup._input_files import read_settings, safe_yaml
 from trueup.actuators.catalogue.servo import MOTOR_PARAMETERS, Servo
 from trueup.actuators.equations.model_parameter import ModelParameter
-from trueup.errors import FitError, ParameterError, did_you_mean, listing
+from trueup.errors import FitError, ParameterError, TrueupWarning, did_you_mean, listing
 
 _NUMBERS = ("vin", "kp", "error_gain", "damping", "max_pwm", "max_amps")
 _KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source", "disputed", "bus")
@@ -86,6 +88,41 @@ def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tu
     for servo in found:
         register(servo, replace=True)
     return found
+
+
+def use_catalogue(path: str | os.PathLike[str] | None) -> None:
+    """Register the servos of a catalogue file that a command or a run names.
+
+    Reading it twice is silent; an entry that replaces a built-in servo by another one is
+    reported with a :class:`~trueup.errors.TrueupWarning`, because its name still means the
+    published servo in logs and parameter files.
+
+    Args:
+      path: the file; None for the built-in catalogue alone.
+
+    Raises:
+      ParameterError: the file cannot be read, or an entry is invalid.
+    """
+    if path is None:
+        return
+    before = servos()
+    replaced = [
+        servo.name
+        for servo in load_catalogue(path, replace=True)
+        if servo.name in _built_in() and not _same(servo, before[servo.name])
+    ]
+    if replaced:
+        warnings.warn(
+            f"{path}: replaces the built-in servos {listing(replaced)}; another name keeps both",
+            TrueupWarning,
+            stacklevel=3,
+        )
+
+
+def _same(first: Servo, second: Servo) -> bool:
+    """Whether two entries describe one servo, whatever their titles and sources are."""
+    texts = {"title": "", "source": "", "disputed": {}}
+    return dataclasses.replace(first, **texts) == dataclasses.replace(second, **texts)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueup._version import __version__
-from trueup.actuators.catalogue.entries import find_servo, load_catalogue
+from trueup.actuators.catalogue.entries import find_servo, use_catalogue
 from trueup.actuators.logs import checks as log_checks
 from trueup.actuators.logs.files import (
     log_files,
@@ -94,8 +94,7 @@ def process(
     """
     raw, logdir = Path(raw), Path(logdir)
     _check_settings(raw, logdir, dt, compat)
-    if catalogue is not None:
-        load_catalogue(catalogue, replace=True)
+    use_catalogue(catalogue)
     report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(raw)
     resampled: list[tuple[Path, ServoLog, dict[str, Any], int]] = []

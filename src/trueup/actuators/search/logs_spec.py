@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, InstanceOf
 
-from trueup.actuators.catalogue.entries import load_catalogue, servos
+from trueup.actuators.catalogue.entries import servos, use_catalogue
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs, RunLogs
@@ -48,8 +48,7 @@ class LogsSpec(Spec):
 
     def load_catalogue(self) -> None:
         """Register the servos of the catalogue file."""
-        if self.catalogue is not None:
-            load_catalogue(self.catalogue, replace=True)
+        use_catalogue(self.catalogue)
 
     def run_logs(self) -> RunLogs:
         """Reader of the logs; reads nothing yet."""

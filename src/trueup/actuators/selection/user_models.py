@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trueup._marks import KEY, joined
 from trueup.actuators.assess.model_errors import names_in_logs
-from trueup.actuators.catalogue.entries import load_catalogue
+from trueup.actuators.catalogue.entries import use_catalogue
 from trueup.actuators.catalogue.parameter_file import load_models
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
@@ -31,8 +31,7 @@ def user_models(
     Raises:
       ParameterError: a file is unusable, or of another servo than ``servo`` or the logs.
     """
-    if catalogue is not None:
-        load_catalogue(catalogue, replace=True)
+    use_catalogue(catalogue)
     files = list(dict.fromkeys(files))
     models = load_models(files, servo=servo, anyway=anyway)
     for file, model in zip(files, models.values(), strict=True):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from trueup.actuators import Servo, load_catalogue
+from trueup.actuators import Servo
 from trueup.actuators import record as recording
-from trueup.actuators.catalogue.entries import find_servo
+from trueup.actuators.catalogue.entries import find_servo, use_catalogue
 from trueup.cli.actuator.connection_settings import ConnectionSettings
 from trueup.errors import HardwareError
 
@@ -30,8 +30,7 @@ class Connection(ConnectionSettings):
             FitError: the catalogue does not contain the servo.
             ParameterError: the catalogue of the user has an error.
         """
-        if self.catalogue is not None:
-            load_catalogue(self.catalogue, replace=True)
+        use_catalogue(self.catalogue)
         return find_servo(self.motor)
 
     def check(self, servo: Servo) -> None:

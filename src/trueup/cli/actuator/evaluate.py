@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup._marks import KEY
-from trueup.actuators import load_catalogue, load_model, read_logs
+from trueup.actuators import load_model, read_logs
 from trueup.actuators.assess._evaluate import Evaluation, evaluate
-from trueup.actuators.catalogue.entries import find_servo
+from trueup.actuators.catalogue.entries import find_servo, use_catalogue
 from trueup.actuators.equations.friction_models import friction_model
 from trueup.cli.output import Output
 
@@ -24,8 +24,7 @@ def show_evaluation(
     anyway: bool = False,
 ) -> int:
     """Print the errors of a parameter file on logs; returns the exit code."""
-    if catalogue is not None:
-        load_catalogue(catalogue, replace=True)
+    use_catalogue(catalogue)
     if actuator is not None:
         find_servo(actuator)
     if model is not None:

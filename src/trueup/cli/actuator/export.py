@@ -86,7 +86,8 @@ def run_export(command: ExportServo, output: Output) -> int:
       FitError: the form does not support the servo.
       ReportError: the file exists or cannot be written.
     """
-    from trueup.actuators import load_catalogue, load_model, read_logs
+    from trueup.actuators import load_model, read_logs
+    from trueup.actuators.catalogue.entries import use_catalogue
     from trueup.actuators.catalogue.parameter_file import beyond_bam
     from trueup.deploy.servo import export_servo
     from trueup.errors import ReportError
@@ -97,8 +98,7 @@ def run_export(command: ExportServo, output: Output) -> int:
     target = command.output
     if target is not None and target.exists() and not command.overwrite:
         raise ReportError(f"{target} exists: replace it with --overwrite, or give another --output")
-    if (catalogue := values.get("catalogue")) is not None:
-        load_catalogue(catalogue, replace=True)
+    use_catalogue(values.get("catalogue"))
     model = load_model(command.params, anyway=command.anyway)
     skipped: list[str] = []
     logs = None

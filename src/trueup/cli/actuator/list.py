@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trueup.actuators import EXTENDED_TERMS, FRICTION_MODELS, load_catalogue, published_models
-from trueup.actuators.catalogue.entries import find_servo, servos
+from trueup.actuators import EXTENDED_TERMS, FRICTION_MODELS, published_models
+from trueup.actuators.catalogue.entries import find_servo, servos, use_catalogue
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.extended_terms import terms_for
 from trueup.actuators.equations.model_parameter import ModelParameter
@@ -18,8 +18,7 @@ _COLUMNS = ["parameter", "start", "bounds", "unit", "models", "meaning"]
 
 def run_list(actuator: str | None, catalogue: Path | None, output: Output) -> int:
     """Run the command; returns the exit code."""
-    if catalogue is not None:
-        load_catalogue(catalogue, replace=True)
+    use_catalogue(catalogue)
     known = servos()
     if actuator is not None:
         known = {actuator: find_servo(actuator)}

@@ -158,11 +158,11 @@ class TrainMotion(MotionOptions, OfRuns):
         )
 
     def _base(self, catalogue: Path | None) -> Any:
-        from trueup.actuators import load_catalogue, load_model
+        from trueup.actuators import load_model
+        from trueup.actuators.catalogue.entries import use_catalogue
         from trueup.networks.motion.base import NONE, PD, read_base
 
-        if catalogue is not None:
-            load_catalogue(catalogue, replace=True)
+        use_catalogue(catalogue)
         if self.servo is not None:
             return load_model(self.servo, anyway=self.anyway)
         assert self.base is not None

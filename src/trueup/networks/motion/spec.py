@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SkipValidation
 
-from trueup.actuators.catalogue.entries import load_catalogue
+from trueup.actuators.catalogue.entries import use_catalogue
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.networks.motion.base import Joint, MotionBase
@@ -91,7 +91,7 @@ class MotionSpec(Spec):
     def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
         """The spec of a run; its servo is registered first, because the base is of it."""
         if (catalogue := content.get("catalogue")) is not None:
-            load_catalogue(Place(directory, folder).found(str(catalogue)), replace=True)
+            use_catalogue(Place(directory, folder).found(str(catalogue)))
         # runs of former versions had servos of the package only
         return super().from_dict({"catalogue": None, **content}, directory, folder)
 
