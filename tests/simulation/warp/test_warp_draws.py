@@ -63,9 +63,7 @@ def test_an_export_names_the_device(pendulum_run, tmp_path):
 
 
 def test_what_is_not_simulated_on_a_device_is_refused(pendulum_run, servo_fit_run, tmp_path):
-    with pytest.raises(
-        RunDirectoryError, match="servo fit, whose draws are simulated"
-    ):
+    with pytest.raises(RunDirectoryError, match="servo fit, whose draws are simulated"):
         export_randomisation(servo_fit_run, tmp_path / "a", draws=32, device="cuda")
     with pytest.raises(RunDirectoryError, match="draws of a fleet are not simulated"):
         export_randomisation([pendulum_run] * 3, tmp_path / "b", draws=32, device="cuda")
