@@ -45,7 +45,7 @@ class HeldOutProblem(Protocol):
         """Measured ``(n or 1, T, C)`` and predicted ``(n, T, C)`` signals of each recording."""
         ...
 
-    def quick(self, candidates: int) -> "HeldOutProblem":
+    def quick(self, candidates: int) -> Any:
         """The same problem in single precision, if that is faster for a batch of this size."""
         ...
 

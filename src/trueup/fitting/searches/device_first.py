@@ -57,13 +57,16 @@ def least_squares(
     problem: Problem,
     settings: LeastSquaresSettings | None = None,
     begin: np.ndarray | None = None,
-) -> "LeastSquares | DeviceFirst":
+) -> Any:
     """Least squares of a problem: on its device first, if its Jacobians are large enough to pay.
 
     Args:
       problem: the problem, with residuals.
       settings: settings of the search.
       begin: start values ``(p,)``; None: the start of the space.
+
+    Returns:
+      A :class:`LeastSquares` or a :class:`DeviceFirst`.
 
     Raises:
       FitError: no free element, or settings out of range.
