@@ -10,8 +10,10 @@ Needs the extras gpu and robots. Printed is a table in Markdown with the name of
 - search: seconds of the search of an identification, kernels compiled, until its end in double
   precision, by the CPU and by the device, and the largest difference of its results in standard
   errors: a hanging quadruped with 49 unknowns and a Panda with 60, 30 s each, in windows of 0.5 s;
-- draws: seconds of the costs of 10,000 draws about the optimum, and, extrapolated from them, of the
-  million evaluations of a posterior;
+- Jacobian: seconds of one in the windows of the search on the device, and of its parts: start
+  states of all candidates, simulation, transfer of the records, residuals and ``J'J`` on the host;
+- draws: seconds of the check of 10,000 draws about the optimum, the CPU's from a hundredth of them;
+- posterior: seconds of a million evaluations of a sampled posterior, from those of 20 steps;
 - walks: simulated seconds a second of a generation of 256 candidates in 8 repeats over 10 s, and
   whether costs and durations are distributed as on the CPU, see ``walk_generation``.
 
@@ -23,8 +25,11 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import mujoco
 import numpy as np
@@ -33,12 +38,20 @@ from hanging_quadruped import JOINTS as LEGS
 from hanging_quadruped import KD, KP, POSE, kind
 from inverse_dynamics import models
 from trueup import fitting
-from trueup.fitting.linearisation import final_jacobian
+from trueup.fitting.linearisation import difference_points, final_jacobian, linearise
+from trueup.fitting.losses import Loss
+from trueup.fitting.posterior.likelihood import NoiseLikelihood
+from trueup.fitting.posterior.sampler import PosteriorSampler
+from trueup.fitting.problem import ResidualGroup
+from trueup.fitting.searches.device_first import STEP
+from trueup.knowledge.held_out_check import check_on_held_out
 from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.segment import Segment
 from trueup.simulation.targets.resolution import FieldWrite
 from trueup.simulation.warp.devices import WarpDevice, find_device
 from trueup.simulation.warp.engine import WarpEngine
+from trueup.simulation.warp.worlds import Worlds
+from trueup.sysid.assess.fit_covariance import sequence_rows
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import on_device
@@ -224,6 +237,90 @@ def standard_errors(problem, x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.diag(covariance))
 
 
+def jacobian_times(problem) -> tuple[float, list[float]]:
+    """Million recorded values of a Jacobian on the device, and its seconds: the whole, and parts.
+
+    Parts are start states of all candidates, simulation, transfer, and what follows on the host.
+    """
+    space = problem.space
+    quick = problem.quick(2 * space.size + 1)
+    X, steps = difference_points(space, space.start, STEP, True, np.zeros(space.size, bool))
+    spent = dict.fromkeys(("begin", "records", "blocks"), 0.0)
+    values = 0
+
+    def timed(name: str, work: Callable) -> Callable:
+        def run(*given, **named):
+            began = time.perf_counter()
+            found = work(*given, **named)
+            spent[name] += time.perf_counter() - began
+            return found
+
+        return run
+
+    def blocks_of(work: Callable) -> Callable:
+        def run(*given, **named):
+            nonlocal values
+            following = timed("blocks", partial(next, work(*given, **named), None))
+            while (block := following()) is not None:
+                values += sum(records.size for records in block.records.values())
+                yield block
+
+        return run
+
+    with ExitStack() as kept:
+        kept.enter_context(mock.patch.object(Worlds, "records", timed("records", Worlds.records)))
+        for group in quick._groups:
+            engine = group.engine
+            for name, own in (
+                ("_begin", timed("begin", engine._begin)),
+                ("run", blocks_of(engine.run)),
+            ):
+                kept.enter_context(mock.patch.object(engine, name, own))
+        for _ in range(2):  # the first one makes worlds
+            spent.update(dict.fromkeys(spent, 0.0))
+            values = 0
+            began = time.perf_counter()
+            linearise(quick, X, steps, True, Loss(), {})
+            whole = time.perf_counter() - began
+    begin, records, blocks = spent.values()
+    return 1e-6 * values, [whole, begin, blocks - begin - records, records, whole - blocks]
+
+
+def near(space, x: np.ndarray, errors: np.ndarray, n: int, rng) -> np.ndarray:
+    """Draws ``(n, p)`` about the optimum."""
+    steps = 0.1 * np.minimum(errors, 0.1) * rng.normal(size=(n, len(x)))
+    return space.from_search(np.clip(space.to_search(x) + steps, *space.search_bounds))
+
+
+def draws_checked(problem, x: np.ndarray, errors: np.ndarray, count: int) -> float:
+    """Seconds of the check of so many draws, with what it does before the first of them."""
+    space, rng = problem.space, np.random.default_rng(0)
+    steps = space.to_search(near(space, x, errors, 1000, rng)) - space.to_search(x)
+    began = time.perf_counter()
+    check = check_on_held_out(
+        problem, x, lambda n: near(space, x, errors, n, rng), count, steps, training_error=0.0,
+        inflation=1.0,
+    )  # fmt: skip
+    assert len(check.accepted) == count
+    return time.perf_counter() - began
+
+
+def posterior_rate(problem, quick, x: np.ndarray, errors: np.ndarray, steps: int) -> float:
+    """Evaluations a second of a posterior, from a number of steps of all walkers."""
+    residual = problem.residuals(x[None])[0]
+    groups = [
+        ResidualGroup(s.name, tuple(s.channel_names), np.asarray(s.times), rows.start)
+        for s, rows in sequence_rows(problem)
+    ]
+    priors = np.ones(problem.residual_size - problem.data_rows)
+    likelihood = NoiseLikelihood(residual, groups, priors, parameters=len(x))
+    sampler = PosteriorSampler(quick, likelihood, x, np.diag(np.minimum(errors, 0.1) ** 2))
+    sampler.advance(1)
+    before, began = sampler.evaluations, time.perf_counter()
+    sampler.advance(steps)
+    return (sampler.evaluations - before) / (time.perf_counter() - began)
+
+
 def row(*cells: object) -> None:
     """Print a row of a table at once."""
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
@@ -277,29 +374,38 @@ def main() -> None:
             row(label, space.size, f"{cpu:.2f}", f"{own:.2f}", f"{np.nanmax(apart):.2g}")
             checked.append((label, plain, problem, wanted.x, errors))
         print()
-        row(
-            "costs of draws", "draws", "CPU [s]", "device [s]", "10^6 evaluations on the device [s]"
-        )
-        row(*["---"] * 5)
+        head = ("values [10^6]", "whole [s]", "starts", "simulation", "transfer", "host")
+        row("Jacobian on the device", *head)
+        row(*["---"] * 7)
+        for label, _, problem, _, _ in checked:
+            if late():
+                left_out.append(f"Jacobian of {label}")
+                continue
+            values, parts = jacobian_times(problem)
+            row(label, f"{values:.2f}", *(f"{part:.3f}" for part in parts))
+        print()
+        row("check of draws", "draws", "CPU [s]", "device [s]")
+        row(*["---"] * 4)
         for label, plain, problem, x, errors in checked:
             if late():
                 left_out.append(f"draws of {label}")
                 continue
-            rng = np.random.default_rng(0)
-            steps = 0.1 * np.minimum(errors, 0.1) * rng.normal(size=(draws, len(x)))
-            X = plain.space.from_search(
-                np.clip(plain.space.to_search(x) + steps, *plain.space.search_bounds)
-            )
-            few = X[: max(draws // 100, 4)]
+            few = near(plain.space, x, errors, max(draws // 100, 4), np.random.default_rng(0))
             began = time.perf_counter()
-            plain.costs(few)
+            plain.predictions(few)
             cpu = (time.perf_counter() - began) * draws / len(few)
-            quick = problem.quick(draws)
-            quick.costs(X[: min(draws, 1000)])
-            began = time.perf_counter()
-            quick.costs(X)
-            own = time.perf_counter() - began
-            row(label, draws, f"{cpu:.1f}", f"{own:.1f}", f"{own * 1e6 / draws:.0f}")
+            row(label, draws, f"{cpu:.1f}", f"{draws_checked(problem, x, errors, draws):.1f}")
+        print()
+        row("posterior, 10^6 evaluations", "walkers a batch", "CPU [s]", "device [s]")
+        row(*["---"] * 4)
+        for label, plain, problem, x, errors in checked:
+            if late():
+                left_out.append(f"posterior of {label}")
+                continue
+            batch = max(len(x) + 1, 12)
+            cpu = 1e6 / posterior_rate(plain, plain, x, errors, 2)
+            own = 1e6 / posterior_rate(plain, problem.quick(batch), x, errors, 20)
+            row(label, batch, f"{cpu:.0f}", f"{own:.0f}")
     print()
     row("generation of walks", "walks", "CPU [s/s]", "device [s/s]", "p of costs", "p of durations")
     row(*["---"] * 6)

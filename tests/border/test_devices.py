@@ -45,6 +45,32 @@ def test_a_card_that_is_not_there_is_refused_before_anything_is_written(experime
     _refused(experiment, capfd, named=named)
 
 
+def test_causes_and_designs_refuse_a_device_before_anything_is_written(experiment, capfd):
+    named = ("no driver of an NVIDIA card", "device: cpu")
+    for command in ("explain", "design"):
+        for words in (["--device", "cuda"], ["--device", "cuda", "--dry-run"]):
+            refused([command, str(experiment), *words], experiment.parent, capfd, named)
+        refused([command, str(experiment), "--device", "gpu"], experiment.parent, capfd, ("auto",))
+
+
+def test_draws_refuse_a_device_before_anything_is_written(pendulum_run, experiment, capfd):
+    command = ["export", "dr", str(pendulum_run), "--output", f"{experiment.parent}/dr"]
+    named = ("no driver of an NVIDIA card", "device: cpu")
+    for words in (["--device", "cuda"], ["--device", "cuda", "--dry-run"]):
+        refused([*command, *words], experiment.parent, capfd, named)
+    refused([*command, "--device", "gpu"], experiment.parent, capfd, ("auto", "warp-cpu"))
+
+
+def test_servos_and_fleets_have_no_device(servo_fit_run, pendulum_run, tmp_path, capfd):
+    command = ["export", "dr", "--device", "warp-cpu", "--output", f"{tmp_path}/dr"]
+    named = ("servo fit", "remove the device", "trueup identify")
+    refused([*command, str(servo_fit_run)], tmp_path, capfd, named)
+    refused([*command, *[str(pendulum_run)] * 3], tmp_path, capfd, ("fleet", "remove the device"))
+    named = ("servo fit", "remove --device")
+    words = ["--device", "cuda", "--output", f"{tmp_path}/next"]
+    refused(["design", str(servo_fit_run), *words], tmp_path, capfd, named)
+
+
 def test_a_missing_extra_is_named(experiment, capfd, monkeypatch):
     monkeypatch.setattr(devices, "is_installed", lambda: False)
     devices.warp_modules.cache_clear()

@@ -30,7 +30,7 @@ WORDS = {
 }
 """Class and words of each command whose settings are made of the library's."""
 
-VALUES = {"method": "sobol"}
+VALUES = {"method": "sobol", "device": "cpu"}
 """Values of settings that are not numbers."""
 
 

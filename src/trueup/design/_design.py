@@ -7,7 +7,7 @@ from trueup.design.search_settings import SECONDS
 from trueup.design.spec import DesignSpec
 from trueup.runs import start
 from trueup.runs.loop.budget import Budget
-from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.experiment.settings import Experiment, on_device
 
 
 def design(
@@ -21,6 +21,7 @@ def design(
     evaluations: int | None = None,
     library: int | None = None,
     seed: int | None = None,
+    device: str | None = None,
     anyway: bool = False,
     resume: bool = False,
     overwrite: bool = False,
@@ -39,6 +40,8 @@ def design(
       evaluations: greatest number of evaluated designs.
       library: number of random pieces to select from; None: as many as the time allows.
       seed: random seed; None: that of the experiment.
+      device: device of large batches of simulations (``auto``, ``cpu``, ``cuda``, ``warp-cpu``);
+        None: that of the experiment.
       anyway: accept runs with the verdict "do not use", or with changed inputs; every
         output records this.
       resume: continue an interrupted design.
@@ -55,7 +58,7 @@ def design(
         model.
     """
     spec = DesignSpec.of(
-        experiment,
+        on_device(experiment, device),
         folder,
         after,
         predicted=predicted,

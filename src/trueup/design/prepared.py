@@ -24,7 +24,7 @@ from trueup.design.search_settings import SECONDS
 from trueup.design.spec import DesignSpec
 from trueup.knowledge.identified import IdentifiedRun, identified_run
 from trueup.runs.loop.budget import Budget
-from trueup.simulation.warp.devices import notes_of_cpu
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.results.outputs import read_signals
 
@@ -90,7 +90,9 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
       ExperimentError: the controller is not in the model, or the limits exclude any motion.
       RunDirectoryError: the last run has no intervals, has the verdict "do not use", or is of
         another model.
+      SimulationError: the requested device is not usable, or cannot simulate the robot.
     """
+    device = DeviceChoice(spec.experiment.simulation.device, "The search for pieces")
     # an invalid prediction is reported before the slow steps
     comparison = compared_prediction(spec)
     last_run, estimate, known, found = None, None, None, {}
@@ -106,13 +108,13 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     qpos = robot.state[1 : 1 + robot.model.nq]
     wanted = part.limits.clearance * (1 + part.limits.margin)
     clearance = Clearance.of(robot.model, qpos, wanted)
-    simulator = PieceSimulator(robot, family, noise, clearance)
+    simulator = PieceSimulator(robot, family, noise, clearance, device=device)
     shares = np.clip(slots * training_fraction(spec.experiment) - np.arange(slots), 0.0, 1.0)
     criterion = Criterion(half_scales(robot.parameters), robot.known)
     problem = DesignProblem(simulator, shares, criterion)
     seconds = seconds_a_piece(simulator) if spec.library is None else None
     library = spec.library if seconds is None else affordable(spec.limits, seconds)
-    notes = [*robot.notes, *notes_of_cpu(spec.experiment.simulation.device, "design")]
+    notes = [*robot.notes, *simulator.notes]
     if clearance.touching:
         close = ", ".join(clearance.touching[:4])
         notes.append(
@@ -140,6 +142,8 @@ def seconds_a_piece(simulator: PieceSimulator) -> float:
     """Time per evaluation of a piece [s], measured on a batch."""
     rows = simulator.family.random(simulator.batch, np.random.default_rng(0))
     rows[:, 2:] *= 0.2
+    if simulator.on_device:
+        simulator.information(rows)  # kernels are compiled, and worlds made
     began = time.perf_counter()
     simulator.information(rows)
     return (time.perf_counter() - began) / len(rows)

@@ -7,7 +7,7 @@ from trueup.explain.explanation import Explanation
 from trueup.explain.run import run_explanation
 from trueup.explain.spec import ExplanationSpec
 from trueup.runs import start
-from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.experiment.settings import Experiment, on_device
 
 
 def explain(
@@ -16,6 +16,7 @@ def explain(
     *,
     causes: Sequence[str] = (),
     level: float = 0.95,
+    device: str | None = None,
     output: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -30,6 +31,8 @@ def explain(
       folder: base folder of its file names.
       causes: names in :data:`trueup.explain.CAUSES`; empty: all.
       level: coverage of intervals.
+      device: device of large batches of simulations (``auto``, ``cpu``, ``cuda``, ``warp-cpu``);
+        None: that of the experiment.
       output: run directory; None: ``runs/<name>-explained`` in the folder.
       resume: continue an interrupted run.
       overwrite: replace the run in the directory.
@@ -44,7 +47,7 @@ def explain(
       RunInterrupted: Ctrl-C; finished fits are saved.
       UnfinishedRunError: the fits are saved, but a later step failed.
     """
-    spec = ExplanationSpec.of(experiment, folder, causes, level, anyway)
+    spec = ExplanationSpec.of(on_device(experiment, device), folder, causes, level, anyway)
     return start(
         run_explanation,
         spec,

@@ -113,7 +113,7 @@ def summarise(name: str, found: Attribution, seed: int = 0) -> dict[str, Any]:
             "evaluations": found.evaluations + sum(f.evaluations for f in found.fits.values())
         },
         "held_out": log.held_out.sequence_names,
-        "notes": log.notes,
+        "notes": log.all_notes,
     }
 
 

@@ -17,7 +17,7 @@ from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
-from trueup.simulation.warp.devices import notes_of_cpu
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.causes.freed import FreedFit
 from trueup.sysid.causes.machine_candidates import Addition, with_additions
 from trueup.sysid.causes.recording_changes import LONGEST_DELAY
@@ -96,6 +96,11 @@ class ExplainedLog:
         return self.variants.get(cause) or [Variant("", self.columns[cause], self.columns[cause])]
 
     @property
+    def all_notes(self) -> list[str]:
+        """Notes on the recordings and on the device."""
+        return [*self.notes, *self.training.device_notes]
+
+    @property
     def start(self) -> np.ndarray:
         """Values of the model ``(p,)``."""
         return self.training.space.start
@@ -113,8 +118,10 @@ def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
 
     Raises:
       ExperimentError: no data are held out.
+      SimulationError: the requested device is not usable.
       TrueupError: other invalid inputs.
     """
+    device = DeviceChoice(experiment.simulation.device, "The search for causes")
     prepared = prepare(
         _as_the_model(experiment), folder, change=extended_spec, needs_parameters=False
     )
@@ -123,7 +130,7 @@ def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
             "no data are held out, but causes are rated by their error on data that their fits "
             "do not use: write held_out: {fraction: 0.25}, or name recordings"
         )
-    prepared.notes += notes_of_cpu(experiment.simulation.device, "explain")
+    prepared.device = device
     if experiment.parameters:
         prepared.notes.append(
             "The parameters of the experiment are not fitted: the model is as in its file."

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.explain.log import ExplainedLog, Variant
-from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.device_first import rough_jacobian
 from trueup.sysid.causes.freed import Freed, costs_and_changes, line_search
 from trueup.sysid.causes.search import Quadratic
 
@@ -67,7 +67,7 @@ def offers_at(log: ExplainedLog, at: np.ndarray, free: np.ndarray, causes: Seque
     leading = [variant.leading for _, variant in variants]
     columns = np.unique(np.concatenate([own, *leading])).astype(int)
     problem = Freed(log.training, columns, at)
-    residual, jacobian, _ = final_jacobian(problem, at[columns], central=False)
+    residual, jacobian, _ = rough_jacobian(problem, at[columns])
     model = Quadratic(problem.space, at[columns], residual, np.asarray(jacobian))
     rest = model.cost - model.step(np.searchsorted(columns, own))[1]
     predicted, points, owners = np.full(len(variants), np.inf), [], []

@@ -53,7 +53,7 @@ def run_explanation(spec: ExplanationSpec, session: Session) -> Outcome:
                 "parameters": [],
                 "chosen": found.chosen,
                 "stats": {"evaluations": sum(f.evaluations for f in found.fits.values())},
-                "notes": log.notes,
+                "notes": log.all_notes,
             }
 
         def judge(found: Attribution) -> Outcome:
@@ -145,5 +145,5 @@ def plan_explanation(spec: ExplanationSpec, execution: Execution) -> dict[str, A
         "residuals": problem.residual_size,
         "iterations": ITERATIONS,
         "seconds": seconds * usual,
-        "notes": log.notes,
+        "notes": log.all_notes,
     }

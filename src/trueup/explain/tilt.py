@@ -1,5 +1,6 @@
 """Tilt of gravity as an unknown in place of its components."""
 
+import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,20 @@ class TiltedGravity(Problem):
         self.groups, self.data_rows = whole.groups, whole.data_rows
         self.noise_scale, self.sequences = whole.noise_scale, whole.sequences
         self.sequence_names, self.variants = whole.sequence_names, whole.variants
+
+    def quick(self, candidates: int) -> "TiltedGravity":
+        """The same problem on the device of the whole one, if that pays."""
+        whole = self.whole.quick(candidates)
+        if whole is self.whole:
+            return self
+        twin = copy.copy(self)
+        twin.whole = whole
+        return twin
+
+    @property
+    def device_notes(self) -> tuple[str, ...]:
+        """Sentences on the device."""
+        return self.whole.device_notes
 
     @property
     def residual_size(self) -> int:

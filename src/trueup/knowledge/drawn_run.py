@@ -3,10 +3,11 @@
 import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 from trueup.errors import RunDirectoryError
 from trueup.knowledge.gaussian_run import DrawnRun
-from trueup.runs.kinds import kind_of
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.run_directory import RunDirectory
 
 _READERS = {
@@ -23,6 +24,7 @@ def drawn_run(
     anyway: bool = False,
     folder: Path | None = None,
     joints: int | None = None,
+    device: str | None = None,
 ) -> DrawnRun:
     """Read a finished run to draw rows of parameters from.
 
@@ -31,6 +33,7 @@ def drawn_run(
       anyway: accept a run with the verdict "do not use".
       folder: folder of the inputs, if they have moved relative to the run.
       joints: number of joints per environment that are driven by the networks of an ensemble.
+      device: device that simulates the draws of a model; None: that of its experiment.
 
     Raises:
       RunDirectoryError: draws are not supported for this kind of run, or the run is not finished,
@@ -50,8 +53,15 @@ def drawn_run(
             f"{opened.path} contains no networks, but joints requires an ensemble of networks: "
             "remove joints"
         )
+    if device not in (None, "auto", "cpu") and kind != "identification":
+        raise RunDirectoryError(
+            f"{opened.path} is {noun_of(kind)}, whose draws are simulated on the cores of the CPU: "
+            "remove the device, which is for identifications of a model (trueup identify)"
+        )
     module, name = _READERS[kind].split(":")
-    further = {"joints": joints} if kind == "network" else {}
+    further: dict[str, Any] = {"joints": joints} if kind == "network" else {}
+    if kind == "identification":
+        further = {"device": device}
     return getattr(importlib.import_module(module), name)(
         path, anyway=anyway, folder=folder, **further
     )

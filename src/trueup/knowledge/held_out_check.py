@@ -11,6 +11,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from scipy.special import chdtri
 
+from trueup._memory_budget import memory_size
+from trueup.errors import SimulationError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
@@ -24,6 +26,8 @@ FEWEST_INSIDE = 0.5
 _CERTAINTY = 0.999  # probability of the region outside which a recording excludes a draw
 _MOST_SHOWN = 400  # maximum number of times of a band per recording
 _VALUES = 4_000_000  # maximum number of values in a chunk of predictions
+_SHARE, _BYTES = 0.125, 40  # share of the memory for predictions from a device; bytes of a value
+_AGREEMENT = 0.01  # rounding of a device, relative to the room of a draw
 
 
 class HeldOutProblem(Protocol):
@@ -39,6 +43,10 @@ class HeldOutProblem(Protocol):
         self, X: np.ndarray, failures: Failures | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Measured ``(n or 1, T, C)`` and predicted ``(n, T, C)`` signals of each recording."""
+        ...
+
+    def quick(self, candidates: int) -> Any:
+        """The same problem in single precision, if that is faster for a batch of this size."""
         ...
 
 
@@ -94,6 +102,8 @@ class HeldOutCheck:
     """Number of draws that the recordings exclude."""
     bands: list[SequenceBand] = field(default_factory=list)
     """Band of the accepted draws over each recording."""
+    notes: tuple[str, ...] = ()
+    """Sentences on the device that simulated the draws."""
 
     @property
     def missed(self) -> list[str]:
@@ -148,8 +158,11 @@ def check_on_held_out(
     growth = max(1.0, error / max(rows * training_error, 1e-300)) if training_error else 1.0
     noise = inflation * growth * widening * float(chdtri(len(fit), 1.0 - _CERTAINTY))
     limit = error + max(noise, _explained(problem, fit, steps))
-    size = sum(s.measured.size for s in problem.sequences)
-    chunk = int(np.clip(_VALUES // max(size, 1), 1, 256))
+    simulator = _simulator(problem, fit, error, limit, count)
+    size = max(sum(s.measured.size for s in problem.sequences), 1)
+    chunk = int(np.clip(_VALUES // size, 1, 256))
+    if simulator is not problem:
+        chunk = max(int(_SHARE * memory_size()) // (_BYTES * size), chunk)
     out = HeldOutCheck(np.empty((0, len(fit))))
     accepted: list[np.ndarray] = []
     shown: list[list[np.ndarray]] = []
@@ -157,7 +170,7 @@ def check_on_held_out(
     while total < count and out.drawn < most * count:
         candidates = draw(min(chunk, max(count - total, 16)))
         failures: Failures = {}
-        found = _Predicted.of(problem, candidates, failures)
+        found = _Predicted.of(simulator, candidates, failures)
         bad = np.zeros(len(candidates), bool)
         bad[list(failures)] = True
         bad |= ~np.isfinite(found.squares)
@@ -176,7 +189,34 @@ def check_on_held_out(
     out.accepted = np.concatenate(accepted)
     draws = [np.concatenate(parts) for parts in zip(*shown, strict=True)]
     out.bands = _bands(problem, reference, draws, units)
+    out.notes = tuple(getattr(problem, "device_notes", ()))
     return out
+
+
+def _simulator(
+    problem: HeldOutProblem, fit: np.ndarray, error: float, limit: float, count: int
+) -> HeldOutProblem:
+    """The problem on its device, if its rounding does not decide about a draw.
+
+    Raises:
+      SimulationError: it does, and the device was requested.
+    """
+    simulator = problem.quick(count)
+    if simulator is problem:
+        return problem
+    failures: Failures = {}
+    own = float(_Predicted.of(simulator, fit[None], failures).squares[0])
+    if failures or not abs(own - error) <= _AGREEMENT * (limit - error):
+        cast(Any, problem).device.refuse(
+            SimulationError(
+                "in single precision the squared error of the fit over the held-out recordings is "
+                f"{own:.6g}, and {error:.6g} in double precision, and draws may exceed it by "
+                f"{limit - error:.2g}: the recordings are too long for single precision; device: "
+                "cpu simulates the draws in double precision"
+            )
+        )
+        return problem
+    return simulator
 
 
 def _explained(problem: HeldOutProblem, fit: np.ndarray, steps: np.ndarray) -> float:

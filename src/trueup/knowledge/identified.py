@@ -29,6 +29,7 @@ from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.assess.horizons import HORIZONS
 from trueup.sysid.assess.posterior import POSTERIOR_FILE
 from trueup.sysid.experiment.preparation import Prepared, prepare
@@ -103,7 +104,9 @@ class IdentifiedRun(GaussianRun):
         settings = prepared.settings
         if settings.window:
             settings = replace(settings, window=max(settings.window, HORIZONS[-1]))
-        return GrayBoxProblem(self.parameters, prepared.held_out, settings, prepared.rules)
+        return GrayBoxProblem(
+            self.parameters, prepared.held_out, settings, prepared.rules, device=prepared.device
+        )
 
     def units(self, problem: Any) -> list[tuple[str, ...]]:
         """Unit of each channel of each held-out recording."""
@@ -159,7 +162,11 @@ class IdentifiedRun(GaussianRun):
 
 
 def identified_run(
-    directory: str | os.PathLike[str], *, anyway: bool = False, folder: Path | None = None
+    directory: str | os.PathLike[str],
+    *,
+    anyway: bool = False,
+    folder: Path | None = None,
+    device: str | None = "cpu",
 ) -> IdentifiedRun:
     """Read a finished identification.
 
@@ -167,6 +174,7 @@ def identified_run(
       directory: run directory.
       anyway: accept a run with the verdict "do not use", or with changed inputs.
       folder: folder of the inputs, if they have moved relative to the run.
+      device: device of large batches of draws; None: that of the experiment.
 
     Raises:
       RunDirectoryError: it is not a finished identification, has no intervals, has the verdict "do
@@ -183,7 +191,9 @@ def identified_run(
     assert isinstance(spec, IdentificationSpec)
     solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
+    chosen = DeviceChoice(device or spec.experiment.simulation.device, "The check of draws")
     prepared = prepare(spec.experiment, spec.folder)
+    prepared.device = chosen
     parameters, _ = without_window_states(prepared.parameters)
     mark = mark_of(check_read(check, prepared.inputs, anyway=anyway), verdict)
     check_names(known, parameters.space().names, opened)

@@ -56,6 +56,7 @@ def export_randomisation(
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
     joints: int | None = None,
+    device: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Randomisation:
     """Draw from the uncertainty of a run, and write the draws for a simulator.
@@ -82,11 +83,14 @@ def export_randomisation(
       overwrite: replace the files of an export in the folder.
       folder: folder of the run's inputs, if they have moved.
       joints: joints of an environment that the networks of an ensemble drive.
+      device: device that simulates the draws of a model (``auto``, ``cpu``, ``cuda``,
+        ``warp-cpu``); None: that of its experiment.
       progress: called with the fraction done.
 
     Raises:
-      RunDirectoryError: the run cannot be drawn from, its inputs have changed, or the folder
-        contains files.
+      RunDirectoryError: the run cannot be drawn from, its inputs have changed, it is not simulated
+        on a device, or the folder contains files.
+      SimulationError: the requested device cannot simulate the draws.
       FitError: too few draws reproduce the held-out recording, their band misses it, a parameter
         has no limits , or the number of draws, seed or number of joints is out of range.
       FitError: the form is unknown, or does not support these draws.
@@ -94,7 +98,7 @@ def export_randomisation(
     _check_numbers(draws, seed, joints)
     target = Path(output)
     _check_free(target, overwrite)
-    source, fleet = _run_of(run, anyway, folder, joints)
+    source, fleet = _run_of(run, anyway, folder, joints, device)
     chosen = _form_for(source, form, joints)
     check, values = source.draw(draws, seed, progress)
     mark = joined(source.mark, _band_mark(check, anyway))
@@ -125,6 +129,7 @@ def plan_randomisation(
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
     joints: int | None = None,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Plan of :func:`export_randomisation`, with its estimated time [s].
 
@@ -135,7 +140,7 @@ def plan_randomisation(
     """
     _check_numbers(draws, seed, joints)
     _check_free(Path(output), overwrite)
-    source, _ = _run_of(run, anyway, folder, joints)
+    source, _ = _run_of(run, anyway, folder, joints, device)
     chosen = _form_for(source, form, joints)
     held_out, seconds = source.cost(draws)
     names = [DRAWS_FILE, DESCRIPTION, PAGE, *chosen.files]
@@ -150,16 +155,25 @@ def plan_randomisation(
 
 
 def _run_of(
-    run: Any, anyway: bool, folder: str | os.PathLike[str] | None, joints: int | None
+    run: Any,
+    anyway: bool,
+    folder: str | os.PathLike[str] | None,
+    joints: int | None,
+    device: str | None,
 ) -> tuple[DrawnRun, ReconciledRuns | None]:
     """One run, or the runs of a fleet together."""
     runs = [run] if isinstance(run, str | os.PathLike) else list(run)
     if not runs:
         raise RunDirectoryError("no run to draw from: pass a run directory")
     if len(runs) > 1:
+        if device not in (None, "auto", "cpu"):
+            raise RunDirectoryError(
+                "draws of a fleet are not simulated: remove the device, which is for the draws of "
+                "one run"
+            )
         return fleet_run(runs, anyway, folder)
     given = None if folder is None else Path(folder)
-    return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
+    return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints, device=device), None
 
 
 def _form_for(source: DrawnRun, name: str, joints: int | None) -> Form:
@@ -268,6 +282,7 @@ def _description(
             for b in bands
         ],
         "not_taken": lost,
+        "notes": [] if check is None else list(check.notes),
         "ranges": "ranges of single parameters ignore the correlation: see correlation_factor",
         "provenance": source.solution.get("provenance"),
     }

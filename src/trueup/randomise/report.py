@@ -64,6 +64,7 @@ def _summary(description: dict[str, Any]) -> list[Any]:
         lines += [("warning", f"Excluded: {o['run']}: {o['reason']}.") for o in outlying]
     else:
         lines.append(("warning", "No data were held out: the draws are not checked by simulation."))
+    lines += [("info", note) for note in description["notes"]]
     for band in description["band"]:
         worst = min(band["inside"], key=lambda name: band["inside"][name])
         lines.append(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from trueup._options import Option
+from trueup.simulation.warp.devices import DeviceName
 
 
 @dataclass(frozen=True)
@@ -16,3 +17,5 @@ class DrawSettings:
     """Seed of the draws."""
     joints: int | None = None
     """Number of joints per environment that are driven by the networks of an ensemble."""
+    device: Annotated[DeviceName | None, Option()] = None
+    """Device that simulates the draws of a model; by default that of its experiment."""

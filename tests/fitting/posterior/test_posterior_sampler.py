@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from single_precision import OnDevice
 
 from trueup import fitting
 from trueup.errors import FitError
@@ -239,3 +240,20 @@ def test_chains_apart_and_chains_at_rest_have_not_converged():
     assert (split_r_hat(chains)[[0, 1, 2]] > 1.1).all()
     assert effective_sizes(chains)[1] == 0.0
     assert effective_sizes(chains)[2] < 300
+
+
+def test_a_form_in_single_precision_samples_the_same_posterior():
+    problem = OnDevice(linear())
+    wanted, found = sampler(linear(), seed=4), sampler(problem, seed=4)
+    before = sum(problem.batches["double"])
+    assert 0.0 < found.simulate_with(problem.quick(12)) < 0.01
+    walkers = np.stack([e.walkers for e in found._ensembles])
+    np.testing.assert_array_equal(walkers, [e.walkers for e in wanted._ensembles])
+    own = found.run(60_000)
+    assert sum(problem.batches["double"]) == before  # all moves are simulated by the quick form
+    assert own.converged
+    plain = wanted.run(60_000)
+    assert own.values.mean(axis=0) == pytest.approx(plain.values.mean(axis=0), abs=0.02)
+    assert own.covariance() == pytest.approx(plain.covariance(), rel=0.15)
+    # back to double precision, the densities are those of the walkers again
+    assert 0.0 < found.simulate_with(problem) < 0.01

@@ -13,6 +13,7 @@ from warp_models import needs_warp
 from resting_arm import delayed, write_experiment, write_log
 from trueup.errors import SimulationError
 from trueup.simulation.warp.devices import DeviceChoice
+from trueup.simulation.warp.engine import WarpEngine
 from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.experiment.settings import on_device
@@ -84,6 +85,28 @@ def test_a_model_that_warp_refuses_is_named_and_auto_takes_the_cpu(tmp_path):
     problem = prepared.problem()
     assert problem.quick(100_000) is problem
     assert any("solver PGS" in note for note in problem.device_notes)
+
+
+@needs_warp
+def test_a_change_that_warp_refuses_is_named_and_auto_takes_the_cpu(tmp_path, monkeypatch):
+    """What parameters change is known when the first batch is made."""
+
+    def refuse(*args):
+        raise SimulationError("MuJoCo Warp has one geom_size for all candidates")
+
+    monkeypatch.setattr(WarpEngine, "_chunks", refuse)
+    prepared = prepare(_prepared(tmp_path), tmp_path)
+    prepared.device = DeviceChoice("warp-cpu")
+    problem = prepared.problem()
+    X = np.array([[0.02, 0.2], [0.03, 0.4]])
+    with pytest.raises(SimulationError, match="one geom_size"):
+        problem.quick(len(X)).residuals(X)
+    quick = problem.quick(len(X))
+    problem.device.name = "auto"  # as with a card
+    np.testing.assert_array_equal(quick.residuals(X), problem.residuals(X))
+    np.testing.assert_array_equal(quick.residuals(X), problem.residuals(X))  # no other engine
+    assert problem.quick(100_000) is problem
+    assert any("one geom_size" in note for note in problem.device_notes)
 
 
 @needs_warp

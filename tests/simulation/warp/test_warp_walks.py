@@ -49,8 +49,8 @@ def device():
 
 @pytest.fixture(scope="module")
 def brief():
-    """Walks of a quarter of a second."""
-    return _simulation(0.25)
+    """Walks of 0.15 s."""
+    return _simulation(0.15)
 
 
 def _both(simulation, X, device, **options):

@@ -16,6 +16,7 @@ from trueup.cli.study.options import Json, OfRuns
 from trueup.design.bench.choices import BenchChoices
 from trueup.design.bench.limits import BenchLimits
 from trueup.design.search_settings import DesignSearchSettings
+from trueup.simulation.warp.devices import DeviceName
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Design(DesignOptions, OfRuns):
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; by default runs/NAME_design next to the experiment file, NAME_design next to
     the parameter file of a servo fit."""
+    device: DeviceName | None = None
+    """Device of large batches of simulations of a robot; by default that of the experiment."""
     resume: bool = False
     """Continue an interrupted design."""
     overwrite: bool = False
@@ -88,7 +91,13 @@ class Design(DesignOptions, OfRuns):
         is_run = self.experiment.is_dir() or self.experiment.suffix == ".json"
         if is_run and kind_of(RunDirectory.open(run_directory_of(self.experiment))) == "servo":
             from trueup.cli.robot.design_bench import run_bench
+            from trueup.errors import ExperimentError
 
+            if self.device not in (None, "auto", "cpu"):
+                raise ExperimentError(
+                    f"{self.experiment} is a servo fit, whose next logs are simulated on the "
+                    "cores of the CPU: remove --device, which is for the recording of a robot"
+                )
             return run_bench(self, values, output)
         return self._robot(values, output)
 
@@ -98,6 +107,7 @@ class Design(DesignOptions, OfRuns):
         from trueup.design.run import plan_design, run_design
         from trueup.design.spec import DesignSpec
         from trueup.errors import ExperimentError
+        from trueup.sysid.experiment.settings import on_device
 
         bench = {*settings_of(BenchLimits), *settings_of(BenchChoices)}
         if of_bench := [name for name in values if name in bench]:
@@ -107,7 +117,7 @@ class Design(DesignOptions, OfRuns):
             )
         experiment, folder, after = self._inputs(values)
         spec = DesignSpec.of(
-            experiment,
+            on_device(experiment, self.device),
             folder,
             after,
             predicted=self.predicted,

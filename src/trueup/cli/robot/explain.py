@@ -18,7 +18,7 @@ from trueup.runs.kinds import read_spec
 from trueup.runs.loop.progress import duration
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.file import load_experiment
-from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.experiment.settings import Experiment, on_device
 from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.recording_sections import shortened
 
@@ -28,6 +28,7 @@ def run_explain(
     causes: tuple[str, ...],
     level: float,
     seed: int | None,
+    device: str | None,
     target: Path | None,
     resume: bool,
     overwrite: bool,
@@ -40,6 +41,7 @@ def run_explain(
     experiment, folder = _experiment_of(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
+    experiment = on_device(experiment, device)
     spec = ExplanationSpec.of(experiment, folder, causes, level, anyway)
     directory = spec.run_directory(target)
     if dry_run:

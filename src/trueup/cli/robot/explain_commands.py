@@ -9,6 +9,7 @@ from tyro.conf import Positional, arg
 from trueup.cli.output import Output
 from trueup.cli.registered_names import CauseName
 from trueup.cli.study.options import Json, OfRuns
+from trueup.simulation.warp.devices import DeviceName
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Explain(OfRuns):
     """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of intervals by bootstrap; by default that of the experiment."""
+    device: DeviceName | None = None
+    """Device of large batches of simulations; by default that of the experiment."""
     dry_run: bool = False
     """Read and check everything, report the planned fits and their time; write nothing."""
     quiet: bool = False
@@ -60,6 +63,7 @@ class Explain(OfRuns):
             self.causes,
             self.level,
             self.seed,
+            self.device,
             self.output,
             self.resume,
             self.overwrite,

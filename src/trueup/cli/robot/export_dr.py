@@ -84,6 +84,7 @@ def run_export_dr(
         f"Given the others, a parameter is {description['correlation_factor']:.2g} times narrower "
         "(median), by correlation.",
         *description["not_taken"],
+        *description["notes"],
         "",
         *map(str, made.files),
     )

@@ -9,6 +9,7 @@ from trueup.design.robot.designed_robot import DesignedRobot, given_noise, signa
 from trueup.signals import TimeSeries
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.warp.devices import DeviceChoice
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 
@@ -19,6 +20,7 @@ def motion_problem(
     samples: int,
     rate: float,
     names: Sequence[str],
+    device: DeviceChoice | None = None,
 ) -> GrayBoxProblem:
     """Problem of motions that start in the pose; the measurements are placeholders (zeros).
 
@@ -28,6 +30,7 @@ def motion_problem(
       samples: number of commands of a motion.
       rate: sampling rate [Hz].
       names: names of the motions, all at rest until :meth:`GrayBoxProblem.set_controls`.
+      device: device of large batches; None: the CPU.
     """
     times = np.arange(samples + 1) / rate
     held = np.zeros(robot.model.nu)
@@ -51,7 +54,7 @@ def motion_problem(
         control=robot.experiment.control,
         exact_sensor_times=True,
     )
-    return GrayBoxProblem(robot.parameters, [group], settings, robot.rules)
+    return GrayBoxProblem(robot.parameters, [group], settings, robot.rules, device=device)
 
 
 def channel_noise(

@@ -19,10 +19,14 @@ from trueup.design.robot.clearance import Clearance
 from trueup.design.robot.designed_robot import DesignedRobot
 from trueup.fitting.linearisation import difference_jacobian, difference_points
 from trueup.fitting.problem import Failures
+from trueup.fitting.searches.device_first import STEP
 from trueup.simulation.engine.batch import BatchEngine
+from trueup.simulation.warp.devices import DeviceChoice
 
 _SIMULATIONS = 250  # simulations per batch
-_DIFFERENCE = 1e-4  # relative step of the sensitivities
+_ON_DEVICE = 16384  # simulations per batch of a device
+_MOST_PIECES = 16  # pieces per batch
+_DIFFERENCE = 1e-4  # relative step of the sensitivities in double precision
 _LOOKS = 20.0  # rate of checks of the distances between bodies [Hz]
 
 
@@ -48,6 +52,10 @@ class PieceSimulator:
       noise: noise by channel.
       clearance: distances to keep.
       share: fraction of the samples, from the start, that is used for training.
+      device: device of large batches; None: the CPU.
+
+    Raises:
+      SimulationError: the requested device cannot simulate the robot.
     """
 
     def __init__(
@@ -57,23 +65,32 @@ class PieceSimulator:
         noise: Mapping[str, ChannelNoiseModel],
         clearance: Clearance,
         share: float = 1.0,
+        device: DeviceChoice | None = None,
     ):
         self.share = share
+        device = device or DeviceChoice()
+        # single precision needs differences over wide steps
+        self.on_device = device.for_worlds(_ON_DEVICE) is not None
+        """Whether sensitivities are simulated on a device."""
+        relative, simulations = (
+            (STEP, _ON_DEVICE) if self.on_device else (_DIFFERENCE, _SIMULATIONS)
+        )
         self.robot, self.family, self.clearance = robot, family, clearance
         space, draws = robot.space, robot.draws
         self.draws, self.size = len(draws), space.size
         points, self._steps = [], []
         for draw in draws:
             near, steps = difference_points(
-                space, draw, _DIFFERENCE, False, np.zeros(space.size, bool)
+                space, draw, relative, self.on_device, np.zeros(space.size, bool)
             )
             points.append(near)
             self._steps.append(steps)
         self._points = np.vstack(points)
-        self.batch = int(np.clip(_SIMULATIONS // len(self._points), 1, 16))
+        self.batch = int(np.clip(simulations // len(self._points), 1, _MOST_PIECES))
         """Number of pieces per simulation."""
         names = [f"piece{k}" for k in range(self.batch)]
-        self.problem = motion_problem(robot, noise, family.samples, family.rate, names)
+        self.problem = motion_problem(robot, noise, family.samples, family.rate, names, device)
+        self._quick = self.problem.quick(len(self._points))
         (sequence, *_) = self.problem.sequences
         self._noise = [noise[c].model for c in sequence.channel_names]
         # residuals are divided by the weights, noise by its standard deviation
@@ -84,6 +101,11 @@ class PieceSimulator:
         self._engine = BatchEngine(
             self.problem.variants[0].model, segments, ("qpos", "qvel", "actuator_force")
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the device."""
+        return self.problem.device_notes
 
     def information(self, rows: np.ndarray) -> list[PieceInformation]:
         """Information of pieces ``(m, size)``, see :meth:`information_of`."""
@@ -152,7 +174,7 @@ class PieceSimulator:
         self.problem.set_controls(self._padded(commands))
         failures: Failures = {}
         values = np.empty((len(self._points), self.problem.residual_size))
-        for at, block in self.problem.residual_blocks(self._points, failures):
+        for at, block in self._quick.residual_blocks(self._points, failures):
             values[:, at] = block
         out = []
         length = self._shape[0] * self._shape[1]
@@ -162,8 +184,10 @@ class PieceSimulator:
             gram = np.zeros((self.draws, self.size, self.size))
             spread = np.zeros_like(gram)
             for d in range(self.draws):
-                own = part[d * (self.size + 1) : (d + 1) * (self.size + 1)]
-                jacobian = difference_jacobian(own, self._steps[d], False, self.problem.space)
+                own = np.split(part, self.draws)[d]
+                jacobian = difference_jacobian(
+                    own, self._steps[d], self.on_device, self.problem.space
+                )
                 jacobian = jacobian.reshape(self.size, *self._shape)[:, :seen]
                 gram[d] = np.einsum("ptc,qtc->pq", jacobian, jacobian, optimize=True)
                 spread[d] = self._spread(jacobian)

@@ -115,6 +115,20 @@ class PosteriorSampler:
         random = np.random.RandomState(rng.integers(2**32, dtype=np.uint32)).get_state()
         return _Ensemble(walkers, densities, random)
 
+    def simulate_with(self, problem: Problem) -> float:
+        """Evaluate candidates with another form of the problem from now on.
+
+        Returns:
+          Largest change of a difference between log densities of the walkers.
+        """
+        self._problem = problem
+        apart = []
+        for ensemble in self._ensembles:
+            former = ensemble.densities
+            ensemble.densities = self.log_densities(ensemble.walkers)
+            apart.append(ensemble.densities - former)
+        return float(np.ptp(np.concatenate(apart)))
+
     def log_densities(self, z: np.ndarray) -> np.ndarray:
         """Log density ``(n,)`` of candidates in search coordinates ``(n, p)``, up to a constant."""
         inside = ((z >= self._low) & (z <= self._high)).all(axis=1)

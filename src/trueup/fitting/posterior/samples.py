@@ -19,6 +19,7 @@ class PosteriorSamples:
       effective_sizes: ``(p,)`` number of independent samples with the same information.
       evaluations: number of simulated candidates.
       converged: whether R-hat and effective sizes reached their limits.
+      device: name of the device that simulated in single precision; '' for the CPU.
     """
 
     names: tuple[str, ...]
@@ -27,6 +28,7 @@ class PosteriorSamples:
     effective_sizes: np.ndarray
     evaluations: int
     converged: bool
+    device: str = ""
 
     def of(self, elements: Sequence[int]) -> "PosteriorSamples":
         """Samples of some elements."""
@@ -51,10 +53,11 @@ class PosteriorSamples:
     def sentence(self) -> str:
         """Sentence on the convergence, for a reader."""
         worst, fewest = int(np.argmax(self.r_hat)), int(np.argmin(self.effective_sizes))
+        where = f" (on {self.device}, in single precision)" if self.device else ""
         reached = (
-            f"{self.evaluations} simulated candidates: R-hat at most {self.r_hat[worst]:.3f} "
-            f"({self.names[worst]}), at least {self.effective_sizes[fewest]:.0f} independent "
-            f"samples ({self.names[fewest]})"
+            f"{self.evaluations} simulated candidates{where}: R-hat at most "
+            f"{self.r_hat[worst]:.3f} ({self.names[worst]}), at least "
+            f"{self.effective_sizes[fewest]:.0f} independent samples ({self.names[fewest]})"
         )
         return reached if self.converged else f"The sampling has not converged after {reached}"
 

@@ -14,6 +14,7 @@ from trueup.fitting.linearisation import (
     difference_jacobian,
     difference_points,
     failed_elements,
+    final_jacobian,
 )
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
@@ -50,6 +51,40 @@ class _Comparison:
     """Costs of all candidates ``(n,)``."""
     change: np.ndarray
     """Relative change of each column ``(p,)``."""
+
+
+def least_squares(
+    problem: Problem,
+    settings: LeastSquaresSettings | None = None,
+    begin: np.ndarray | None = None,
+) -> Any:
+    """Least squares of a problem: on its device first, if its Jacobians are large enough to pay.
+
+    Args:
+      problem: the problem, with residuals.
+      settings: settings of the search.
+      begin: start values ``(p,)``; None: the start of the space.
+
+    Returns:
+      A :class:`LeastSquares` or a :class:`DeviceFirst`.
+
+    Raises:
+      FitError: no free element, or settings out of range.
+    """
+    # the comparison of steps is the smallest of the large batches
+    pays = problem.quick(4 * problem.space.size + 1) is not problem
+    return (DeviceFirst if pays else LeastSquares)(problem.space, settings, begin)
+
+
+def rough_jacobian(problem: Problem, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, Failures]:
+    """Residual and Jacobian, on the device of the problem if that pays.
+
+    They show where a search may begin; see :func:`final_jacobian` for arguments and values.
+    """
+    quick = problem.quick(2 * problem.space.size + 1)
+    if quick is problem:
+        return final_jacobian(problem, x, central=False)
+    return final_jacobian(quick, x, STEP, central=True)
 
 
 class RoughSquares(LeastSquares):
@@ -124,6 +159,11 @@ class DeviceFirst:
     # --- results ---------------------------------------------------------------------------------
 
     @property
+    def is_fine(self) -> bool:
+        """Whether the search in double precision has begun, whose costs are exact."""
+        return self._phase == "fine" and bool(np.isfinite(self.fine.cost))
+
+    @property
     def _active(self) -> LeastSquares:
         return self.fine if self._phase == "fine" else self.rough
 
@@ -135,9 +175,7 @@ class DeviceFirst:
     @property
     def cost(self) -> float:
         """Its cost; in single precision during the first search."""
-        if self._phase == "fine" and not np.isfinite(self.fine.cost):
-            return self.rough.cost
-        return self._active.cost
+        return self.fine.cost if self.is_fine else self.rough.cost
 
     @property
     def gram(self) -> np.ndarray | None:

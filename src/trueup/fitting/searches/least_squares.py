@@ -139,6 +139,7 @@ class LeastSquares:
         self.gram: np.ndarray | None = None
         """``J' J`` ``(p, p)`` in search coordinates at the last linearisation; not part of the
         state."""
+        self._solved: tuple[Linearisation | None, dict[Any, np.ndarray]] = (None, {})
         self._points: np.ndarray | None = None
         self._steps = np.zeros(0)
         self._rejected = 0
@@ -367,10 +368,15 @@ class LeastSquares:
 
     def _step(self, linear: Linearisation, mu: float) -> np.ndarray:
         """Step in search coordinates for a regulariser."""
-        lower, upper = self.space.search_bounds
-        z = self.space.to_search(self.x)
-        hessian = linear.gram + np.diag(max(mu, 1e-14) * self._scales(linear))
-        return box_step(hessian, linear.gradient, lower - z, upper - z)
+        if self._solved[0] is not linear:
+            self._solved = (linear, {})
+        steps, key = self._solved[1], (mu, self.x.tobytes())
+        if key not in steps:
+            lower, upper = self.space.search_bounds
+            z = self.space.to_search(self.x)
+            hessian = linear.gram + np.diag(max(mu, 1e-14) * self._scales(linear))
+            steps[key] = box_step(hessian, linear.gradient, lower - z, upper - z)
+        return steps[key]
 
     def _promise(self, linear: Linearisation, mu: float) -> float:
         """Predicted reduction of the cost by the step of a regulariser."""

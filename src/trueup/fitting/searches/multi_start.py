@@ -6,6 +6,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.searches.device_first import DeviceFirst
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.searches.saved_state import require_version
 from trueup.fitting.searches.unit_box import SobolPoints, from_unit, require_finite_bounds
@@ -32,6 +33,8 @@ class MultiStart:
       polished: number of descents, from the given start and from the best scanned points; a
         single one starts from the best of all.
       seed: seed of the scrambled Sobol sequence.
+      device_first: whether descents begin on the device of the problem, see
+        :class:`trueup.fitting.searches.device_first.DeviceFirst`.
 
     Raises:
       FitError: no free element, an infinite bound, fewer than one start, or settings out of range.
@@ -47,6 +50,7 @@ class MultiStart:
         starts: int = 32,
         polished: int = 3,
         seed: int = 0,
+        device_first: bool = False,
     ):
         require_finite_bounds(space, "a search from several starts")
         if starts < 1 or polished < 1:
@@ -54,6 +58,7 @@ class MultiStart:
         self.space = space
         self.settings = LeastSquares(space, settings).settings
         self.starts, self.polished, self.seed = starts, polished, seed
+        self.device_first = device_first
         self.x, self.cost = space.start.copy(), np.inf
         self.message = ""
         self.evaluations = 0
@@ -64,7 +69,7 @@ class MultiStart:
         self._best_points = np.empty((0, space.size))
         self._best_costs = np.empty(0)
         self._queue: list[np.ndarray] | None = None
-        self._descent: LeastSquares | None = None
+        self._descent: LeastSquares | DeviceFirst | None = None
         self._best_status: Status | None = None
         self._descent_cost = np.inf
 
@@ -102,7 +107,8 @@ class MultiStart:
             return
         assert self._descent is not None
         self._descent.tell(X, answer, failures)
-        if self._descent.cost < self.cost and np.isfinite(self._descent.cost):
+        exact = not isinstance(self._descent, DeviceFirst) or self._descent.is_fine
+        if exact and self._descent.cost < self.cost and np.isfinite(self._descent.cost):
             self.x, self.cost = self._descent.x.copy(), self._descent.cost
         if self._descent.done() is not None:
             self._close_descent()
@@ -119,6 +125,7 @@ class MultiStart:
             "starts": self.starts,
             "polished": self.polished,
             "seed": self.seed,
+            "device_first": self.device_first,
             "x": self.x.copy(),
             "cost": self.cost,
             "evaluations": self.evaluations,
@@ -148,6 +155,7 @@ class MultiStart:
             int(state["starts"]),
             int(state["polished"]),
             int(state["seed"]),
+            bool(state.get("device_first")),  # earlier runs have none
         )
         search.x, search.cost = np.array(state["x"], float), float(state["cost"])
         search.evaluations, search.message = int(state["evaluations"]), str(state["message"])
@@ -161,7 +169,7 @@ class MultiStart:
         if state["queue"] is not None:
             search._queue = [np.array(q, float) for q in state["queue"]]
         if state["descent"] is not None:
-            search._descent = LeastSquares.from_state(state["descent"], space)
+            search._descent = search._kind.from_state(state["descent"], space)
         return search
 
     def _scan_points(self) -> np.ndarray:
@@ -194,8 +202,11 @@ class MultiStart:
 
     def _descend(self) -> None:
         assert self._queue is not None
-        self._descent = LeastSquares(self.space, self.settings)
-        self._descent.x = self._queue.pop(0)
+        self._descent = self._kind(self.space, self.settings, self._queue.pop(0))
+
+    @property
+    def _kind(self) -> type[LeastSquares] | type[DeviceFirst]:
+        return DeviceFirst if self.device_first else LeastSquares
 
     def _close_descent(self) -> None:
         descent = self._descent
@@ -205,7 +216,7 @@ class MultiStart:
         if self._best_status is None or descent.cost < self._descent_cost:
             self._descent_cost = descent.cost
             self.message = f"best of {self.starts} starts: {descent.message}"
-            self._best_status = descent.status
+            self._best_status = descent.done()
         if self._queue:
             self._descend()
             return

@@ -54,14 +54,15 @@ class DeviceChoice:
 
     Args:
       name: see :data:`DeviceName`.
+      what: what simulates on it, for the notes.
 
     Raises:
       SimulationError: ``cuda`` without a usable card.
       MissingExtraError: MuJoCo Warp is not installed.
     """
 
-    def __init__(self, name: str = "cpu"):
-        self.name = name
+    def __init__(self, name: str = "cpu", what: str = "The search"):
+        self.name, self.what = name, what
         self.device = find_device(name)
         self.notes: list[str] = []
         """Sentences on the choice."""
@@ -86,7 +87,7 @@ class DeviceChoice:
                 "precision, smaller ones on the CPU (simulation.device: auto)."
             )
         else:
-            self._note(f"The search simulates on {self.device.label} in single precision.")
+            self._note(f"{self.what} simulates on {self.device.label} in single precision.")
         return self.device
 
     def refuse(self, error: SimulationError) -> None:
@@ -103,21 +104,6 @@ class DeviceChoice:
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
             self.notes.append(sentence)
-
-
-def notes_of_cpu(name: str, command: str) -> list[str]:
-    """Note of a command that simulates on the CPU alone, if another device is asked for.
-
-    Args:
-      name: see :data:`DeviceName`.
-      command: the command.
-    """
-    if name in ("auto", "cpu"):
-        return []
-    return [
-        f"simulation.device: {name} is for trueup identify; trueup {command} simulates on the "
-        "cores of the CPU."
-    ]
 
 
 def find_device(name: str) -> WarpDevice | None:

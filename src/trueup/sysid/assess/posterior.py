@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
+from trueup.errors import SimulationError
 from trueup.fitting import Grade, Reason
 from trueup.fitting.posterior.likelihood import NoiseLikelihood
 from trueup.fitting.posterior.sampler import PosteriorSampler, reflected
@@ -27,6 +28,8 @@ POSTERIOR_FILE = "posterior.npz"
 """File of a run with the samples, in the form of exported draws."""
 
 _MOST = 200_000  # simulated candidates without convergence
+_MOST_ON_DEVICE = 2_000_000
+_ROUNDING = 0.05  # change of log densities by the rounding of a device
 _SAVE_EVERY = 20.0  # time between two states on disk [s]
 
 
@@ -57,6 +60,7 @@ def sample_posterior(
 
     Raises:
       FitError: an undetermined parameter has no bounds, or the simulation fails at the fit.
+      SimulationError: rounding of the requested device changes the posterior.
       KeyboardInterrupt: Ctrl-C; the state is saved.
     """
     residual = problem.residuals(x[None, :])[0]
@@ -76,6 +80,7 @@ def sample_posterior(
     loose = covariance.undetermined | ~np.isfinite(np.diag(covariance.matrix))
     spread[loose, loose] = np.inf
     sampler = PosteriorSampler(problem, likelihood, x, spread, seed)
+    device = _moved_to_device(sampler, problem)
     state = directory / STATE_FILE
     mark = _mark(problem, residual)
     former = _read_state(state, mark)
@@ -100,12 +105,38 @@ def sample_posterior(
             saved = time.perf_counter()
 
     try:
-        found = sampler.run(_MOST, on_steps=on_steps, goes_on=lambda: time.perf_counter() < end)
+        most = _MOST_ON_DEVICE if device else _MOST
+        found = sampler.run(most, on_steps=on_steps, goes_on=lambda: time.perf_counter() < end)
     except KeyboardInterrupt:
         save()
         raise
     state.unlink(missing_ok=True)
-    return _with_added_covariance(found, problem, assessment, seed)
+    return _with_added_covariance(replace(found, device=device), problem, assessment, seed)
+
+
+def _moved_to_device(sampler: PosteriorSampler, problem: GrayBoxProblem) -> str:
+    """Name of the device on which the sampler simulates from now on; '' for the CPU.
+
+    Raises:
+      SimulationError: rounding of the requested device changes the posterior.
+    """
+    quick = problem.quick(sampler.walkers // 2)
+    if quick is problem:
+        return ""
+    apart = sampler.simulate_with(quick)
+    device = problem.device.device
+    if apart <= _ROUNDING and device is not None:
+        return device.label
+    if device is not None:
+        problem.device.refuse(
+            SimulationError(
+                f"single precision changes the log densities of the posterior by {apart:.2g}, and "
+                f"{_ROUNDING:g} is allowed: the recordings are too long for it. Use shorter "
+                "windows, or device: cpu"
+            )
+        )
+    sampler.simulate_with(problem)
+    return ""
 
 
 def with_posterior(assessment: Assessment, found: PosteriorSamples, level: float) -> Assessment:

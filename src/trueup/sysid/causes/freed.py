@@ -8,7 +8,8 @@ import numpy as np
 
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.device_first import least_squares
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
 from trueup.parameters import Space
 from trueup.sysid.fit._inner_fit import inner_fit
 
@@ -47,6 +48,11 @@ class Freed(Problem):
     def residual_size(self) -> int:
         """Rows of the data and of the priors."""
         return self.whole.residual_size
+
+    def quick(self, candidates: int) -> "Freed":
+        """The same problem on the device of the whole one, if that pays."""
+        quick = self.whole.quick(candidates)
+        return self if quick is self.whole else Freed(quick, self.columns, self.at)
 
     def complete(self, X: np.ndarray) -> np.ndarray:
         """Values of all elements ``(n, p)`` for free ones ``(n, k)``."""
@@ -215,7 +221,7 @@ class _Search:
                     break
                 x, cost = found.x, found.cost
             problem = Freed(self.whole, self.free, x)
-            search = LeastSquares(problem.space, settings)
+            search = least_squares(problem, settings)
             fit = inner_fit(problem, search)
             self.evaluations += search.evaluations
             if np.isfinite(fit.cost) and fit.cost < cost:

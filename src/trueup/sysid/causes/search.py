@@ -16,7 +16,8 @@ from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.searches.box_step import box_step
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.device_first import least_squares, rough_jacobian
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.assess.fit_covariance import gram_matrix
@@ -248,7 +249,7 @@ class CauseSearch:
 
     def _predicted(self, problem: Any, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Cost that a linear model promises from a point, and where: values tried are coarse."""
-        residual, jacobian, _ = final_jacobian(problem, x, central=False)
+        residual, jacobian, _ = rough_jacobian(problem, x)
         model = Quadratic(problem.space, x, residual, np.asarray(jacobian))
         step, gain = model.step(np.arange(len(x)))
         return model.cost - gain, x + step
@@ -274,7 +275,7 @@ class CauseSearch:
             max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=2,
             loss=self.loss.name, loss_scale=self.loss.scale,
         )  # fmt: skip
-        search = LeastSquares(problem.space, settings, begins[int(np.argmin(costs))])
+        search = least_squares(problem, settings, begins[int(np.argmin(costs))])
         fit = inner_fit(problem, search, self.left, busy_seconds)
         if not np.isfinite(fit.cost):
             return None

@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup.errors import FitError, SimulationError
 from trueup.fitting.searches._make_search import make_search as make_registered
-from trueup.fitting.searches.device_first import DeviceFirst
+from trueup.fitting.searches.device_first import DeviceFirst, least_squares
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.searches.methods import SEARCH_METHODS
 from trueup.fitting.searches.multi_start import MultiStart
@@ -72,11 +72,14 @@ def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, d
     method = _STORED.get(part.method, part.method)
     plain = {"loss_scale": scale, "starts": part.starts, "method": method}
     if part.method not in SEARCH_METHODS or part.method == OWN:
-        if part.starts > 1:
-            return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
-        # the comparison of steps is the smallest of its large batches
-        pays = problem.quick(4 * problem.space.size + 1) is not problem
-        return (DeviceFirst if pays else LeastSquares)(problem.space, settings), plain
+        single = least_squares(problem, settings)
+        if part.starts == 1:
+            return single, plain
+        on_device = isinstance(single, DeviceFirst)
+        search = MultiStart(
+            problem.space, settings, part.starts, seed=experiment.seed, device_first=on_device
+        )
+        return search, plain
     entry = SEARCH_METHODS[part.method]
     known, defaults = entry.settings(), SearchPart()
     chosen = {name: getattr(part, name) for name in _SETTINGS if _takes(part.method, name)}

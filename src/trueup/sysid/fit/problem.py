@@ -7,18 +7,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
+import mujoco
 import numpy as np
 
 from trueup.errors import FitError, SimulationError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
 from trueup.parameters.prior_rows import PriorRows
-from trueup.simulation.engine.batch import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine, Block
 from trueup.simulation.engine.segment import Segment
 from trueup.simulation.engine.window_reader import WindowReader
 from trueup.simulation.measured.measurement import MeasurementModel, apply_changes
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.observation import ObservedSequence
+from trueup.simulation.targets.resolution import FieldWrite
 from trueup.simulation.targets.variants import BuildModel, ModelVariants
 from trueup.simulation.warp.devices import DeviceChoice, WarpDevice
 from trueup.sysid.fit.measured_starts import MeasuredStarts
@@ -343,7 +345,7 @@ class GrayBoxProblem(Problem):
             writes = [*(w for starts in group.starts for w in starts.writes(table)), *writes]
             if group.engine.model is not group.variants.model:
                 group.make_engine(self.n_threads)
-            for block in group.engine.run(len(X), writes, models, failures):
+            for block in self._blocks(group, len(X), writes, models, failures):
                 for position, index in enumerate(block.segments):
                     window = group.windows[index]
                     records = {k: v[:, position] for k, v in block.records.items()}
@@ -352,6 +354,34 @@ class GrayBoxProblem(Problem):
                     for rows, predicted in readers[index].feed(block.first_step, records, last):
                         first = window.first
                         yield group, index, slice(first + rows.start, first + rows.stop), predicted
+
+    def _blocks(
+        self,
+        group: _Group,
+        n: int,
+        writes: Sequence[tuple[FieldWrite, np.ndarray]],
+        models: Sequence[mujoco.MjModel] | None,
+        failures: Failures,
+    ) -> Iterator[Block]:
+        """Blocks of the engine of a group; of one on the CPU, if the device was chosen for it.
+
+        Raises:
+          SimulationError: the requested device cannot simulate what the parameters change.
+        """
+        blocks = group.engine.run(n, writes, models, failures)
+        try:
+            first = next(blocks, None)
+        except SimulationError as error:
+            if group.device is None:
+                raise
+            self.device.refuse(error)
+            group.device = None
+            group.make_engine(self.n_threads)
+            yield from group.engine.run(n, writes, models, failures)
+            return
+        if first is not None:
+            yield first
+            yield from blocks
 
     def _residual(
         self,

@@ -6,6 +6,7 @@ import numpy as np
 
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.searches.device_first import least_squares
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, profile_likelihood
@@ -52,7 +53,7 @@ def profile_intervals(
         if space.size == 1:
             return float(LeastSquares(space, settings).evaluate_costs(problem, fixed[None], {})[0])
         held = _Held(problem, index, fixed)
-        return inner_fit(held, LeastSquares(held.space, settings)).cost
+        return inner_fit(held, least_squares(held, settings)).cost
 
     results = profile_likelihood(
         fit_with_fixed,
@@ -86,7 +87,7 @@ class _Held(Problem):
     def __init__(self, problem: Problem, index: int, x: np.ndarray):
         space = problem.space
         keep = np.arange(space.size) != index
-        self.problem, self.index, self.value = problem, index, x[index]
+        self.problem, self.index, self.x = problem, index, x
         self.data_rows = problem.data_rows
         self.space = Space(
             tuple(n for n, k in zip(space.names, keep, strict=True) if k),
@@ -97,6 +98,11 @@ class _Held(Problem):
             logit=None if space.logit is None else space.logit[keep],
         )
 
+    def quick(self, candidates: int) -> Problem:
+        """The same problem on the device of the whole one, if that pays."""
+        quick = self.problem.quick(candidates)
+        return self if quick is self.problem else _Held(quick, self.index, self.x)
+
     @property
     def residual_size(self) -> int:
         return self.problem.residual_size
@@ -104,5 +110,5 @@ class _Held(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        whole = np.insert(np.atleast_2d(X), self.index, self.value, axis=1)
+        whole = np.insert(np.atleast_2d(X), self.index, self.x[self.index], axis=1)
         return self.problem.residual_blocks(whole, failures)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from trueup.fitting.losses import Loss
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.device_first import least_squares
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit, joined, refit
@@ -162,7 +163,7 @@ def _restarted(
         left = end - busy_seconds()
         if not (costs[1 + k] < enough or (falls and np.isfinite(costs[1 + k]))) or left <= 0:
             continue
-        search = LeastSquares(problem.space, settings, x)
+        search = least_squares(problem, settings, x)
         fit = inner_fit(problem, search, left, busy_seconds)
         if fit.success and fit.cost < enough:
             note = (

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import listing
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.device_first import least_squares
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import inner_fit, joined
@@ -51,7 +52,7 @@ def fit_within_wider_bounds(
             break
         moved += [name for name in reached if name not in moved]
         problem = prepared.problem()
-        search = LeastSquares(problem.space, settings, solution.x)
+        search = least_squares(problem, settings, solution.x)
         further = inner_fit(problem, search, seconds_left())
         clause = f", with wider bounds of {listing(reached, 4)}"
         solution = joined(solution, further, clause)
@@ -87,7 +88,7 @@ def _from_inside(
         place += param.size
         if param.name in reached or elements & {_element(t) for t in param.targets}:
             again[own] = problem.space.start[own]
-    search = LeastSquares(problem.space, settings, again)
+    search = least_squares(problem, settings, again)
     further = inner_fit(problem, search, seconds_left())
     if not further.cost < solution.cost:
         return solution
