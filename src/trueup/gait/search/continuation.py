@@ -20,8 +20,8 @@ STAY_UP = 0.4
 """Fraction of the walks of a generation without a fall that is required for the next step."""
 
 FEW = 0.1
-"""Fraction of the walks of the first generation at a step without a fall below which the search
-returns to the previous step."""
+"""Fraction of the walks of a generation without a fall below which the search returns to the
+previous step."""
 
 PACE = 0.08
 """Largest deviation from the target speed of the better half of these walks [m/s]."""

@@ -32,6 +32,9 @@ STATE_VERSION = 4
 STAY = 2
 """Smallest number of generations at a step."""
 
+SMALLER = 0.5
+"""Factor of the step size of a search that returns to the previous step."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -236,17 +239,17 @@ class StagedSearch:
 
     def _move(self, steps: int) -> None:
         """Enter the next step where the candidates are ready, or return to the previous one where
-        nearly all of the first generation fell, each time for twice as long."""
-        ahead = self.step + 1
-        if self._generations_at_step == 1 and self._complete < FEW and self.step > 0:
+        nearly all fell: with a smaller step size, and each time for twice as long."""
+        ahead, factor = self.step + 1, 1.0
+        if self._complete < FEW and self.step > 0:
             self._stay = 2 * (self._stay if self.step == self._lost else STAY)
-            self._lost, self.step = self.step, self.step - 1
+            self._lost, self.step, factor = self.step, self.step - 1, SMALLER
         elif self._is_steady and ahead < steps:
             self.step = ahead
         else:
             return
         self._generations_at_step = 0
-        self._inner.forget_costs()
+        self._inner.forget_costs(factor)
 
     def done(self) -> Status | None:
         """Reason for the end of the search, or None."""
