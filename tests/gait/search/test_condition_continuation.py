@@ -158,33 +158,35 @@ def held_up(monkeypatch):
     return held_up
 
 
-STEEP = {"adapt": {"begins_at": [1.25, 0.0], "gradually": 4, "maxiter": 40}}
+STEEP = {"adapt": {"begins_at": [1.25, 0.0], "gradually": 80, "maxiter": 90}}
+"""A stage that goes to 2 degrees in steps of 0.025, of which the first 48 are passed."""
 
 
-def test_a_search_returns_from_a_level_where_nearly_all_fall_each_time_for_longer(uphill, held_up):
+def test_a_search_goes_back_and_on_by_half_as_far_where_nearly_all_fall(uphill, held_up):
     problem, search = begun(uphill, STEEP)
-    levels = advanced(search, problem, 5)
-    widths = [search.distribution[0].mean()]
-    levels += advanced(search, problem, 5)
-    widths.append(search.distribution[0].mean())
-    assert widths[1] < 0.7 * widths[0]  # with a smaller step size
-    levels += advanced(search, problem, 10)
-    assert levels == [0, 0, 1, 1, 2, *[1] * 4, 2, *[1] * 8, 2, 1]
+    assert advanced(search, problem, 24) == np.repeat(np.arange(0, 48, 4), 2).tolist()
+    width = search.distribution[0].mean()
+    assert advanced(search, problem, 1) == [48]
+    assert search.distribution[0].mean() < 0.8 * width  # with a smaller step size
+    assert advanced(search, problem, 3) == [44, 44, 46]
+    # as far again after an easy move, then back and on by 2 and by 1
+    assert advanced(search, problem, 7) == [46, 50, 46, 46, 48, 46, 46]
+    assert advanced(search, problem, 6) == [47, 47, 49, 47, 47, 48]
 
 
 def test_a_few_that_stay_up_keep_a_search_at_its_level(uphill, held_up):
-    held_up.update(range(9, 13))
+    held_up.update(range(24, 29))
     problem, search = begun(uphill, STEEP)
-    assert advanced(search, problem, 15) == [0, 0, 1, 1, 2, *[1] * 4, *[2] * 5, 1]
+    assert advanced(search, problem, 31)[23:] == [44, *[48] * 6, 44]
 
 
-@pytest.mark.parametrize("generations", [5, 7])
-def test_a_search_that_has_returned_resumes(uphill, held_up, generations):
+@pytest.mark.parametrize("generations", [24, 29])
+def test_a_search_that_went_back_resumes(uphill, held_up, generations):
     problem, search = begun(uphill, STEEP)
     advanced(search, problem, generations)
     again = StagedSearch.from_state(search.state(), problem.space)
-    rest = advanced(search, problem, 19 - generations)
-    assert advanced(again, problem, 19 - generations) == rest
+    rest = advanced(search, problem, 40 - generations)
+    assert advanced(again, problem, 40 - generations) == rest
     np.testing.assert_array_equal(again.ask(), search.ask())
 
 
@@ -218,6 +220,12 @@ def test_only_stages_that_go_elsewhere_know_where_they_begin():
     assert "begins_at" not in there.stages["steady_there"]
     both = walk.with_changes({"tgt_slope": (0.0, 5.0), "optim_mode": "multislope"})
     assert "begins_at" not in resolved_start(both).stages["adapt"]
+
+
+def test_perturbations_grow_in_a_stage_after_one_that_moves():
+    walk = gait.load_configuration("walk").with_changes({"tgt_vel": (1.0,)})
+    moves, grows = (one.words for one in gait.make_problem(resolved_start(walk)).continuations)
+    assert moves[39] == "at 1.12 m/s" and grows[0] == "25 % of the perturbations"
 
 
 def test_a_reference_of_the_other_speed_is_tracked_on_the_way():

@@ -32,8 +32,14 @@ STATE_VERSION = 4
 STAY = 2
 """Smallest number of generations at a step."""
 
-SMALLER = 0.5
-"""Factor of the step size of a search that returns to the previous step."""
+STRIDES = 20
+"""Smallest number of moves to the last step, where there are as many steps."""
+
+LONGEST = 10**6
+"""Number of steps of a move before one has failed; :data:`STRIDES` limit it."""
+
+SMALLER = 0.7
+"""Factor of the step size of a search that goes back."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,8 @@ class StagedSearch:
         self._last_search = self.current
         self._last_to_come, self._last_info = self._to_come, dict[str, Any]()
         self._generations_at_step, self._is_ready, self._complete = 0, False, 1.0
-        # the last step to return from, and the generations before it is entered again
-        self._lost, self._stay = 0, STAY
+        # number of steps of a move, and the last step whose candidates were ready
+        self._stride, self._ready_at = LONGEST, 0
 
     def _search(self) -> Any:
         """The search of the current stage, with its initial distribution."""
@@ -142,7 +148,8 @@ class StagedSearch:
         """Enter the next stage."""
         former = self.current
         self.stage += 1
-        self.step = self._generations_at_step = self._lost = 0
+        self.step = self._generations_at_step = self._ready_at = 0
+        self._stride = LONGEST
         factor = self.stages[self.stage].step_factor
         if factor is None or former.done() is not None:
             self._began, self._begun_at, self._earlier = self.stage, self.x.copy(), 0
@@ -234,18 +241,22 @@ class StagedSearch:
     @property
     def _is_steady(self) -> bool:
         """Whether the candidates have been long enough at this step, and are ready."""
-        stay = self._stay if self.step + 1 == self._lost else STAY
-        return self._is_ready and self._generations_at_step >= stay
+        return self._is_ready and self._generations_at_step >= STAY
 
     def _move(self, steps: int) -> None:
-        """Enter the next step where the candidates are ready, or return to the previous one where
-        nearly all fell: with a smaller step size, and each time for twice as long."""
-        ahead, factor = self.step + 1, 1.0
+        """Go forwards where the candidates are ready, or back where nearly all fell: to the last
+        step they were ready at, and half as far the next time."""
+        factor, longest = 1.0, max(1, steps // STRIDES)
+        stride = min(self._stride, longest)
         if self._complete < FEW and self.step > 0:
-            self._stay = 2 * (self._stay if self.step == self._lost else STAY)
-            self._lost, self.step, factor = self.step, self.step - 1, SMALLER
-        elif self._is_steady and ahead < steps:
-            self.step = ahead
+            factor = SMALLER if stride > 1 else 1.0
+            self._stride = max(1, stride // 2)
+            self.step = max(0, min(self._ready_at, self.step - 1))
+        elif self._is_steady and self.step + 1 < steps:
+            if self._generations_at_step == STAY and self.step > self._ready_at:
+                stride *= 2  # the last move was easy
+            self._stride, self._ready_at = min(stride, longest), self.step
+            self.step = min(self.step + self._stride, steps - 1)
         else:
             return
         self._generations_at_step = 0
@@ -277,7 +288,7 @@ class StagedSearch:
             "stage": self.stage,
             "level": self.step,
             "at_level": self._generations_at_step,
-            "lost": [self._lost, self._stay],
+            "moves_by": [self._stride, self._ready_at],
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -316,7 +327,7 @@ class StagedSearch:
         search = cls(space, stages, float(state["level_to_come"]))
         search.stage, search.step = int(state["stage"]), int(state["level"])
         search._generations_at_step = int(state["at_level"])
-        search._lost, search._stay = map(int, state["lost"])
+        search._stride, search._ready_at = map(int, state["moves_by"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
