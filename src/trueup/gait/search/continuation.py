@@ -3,9 +3,9 @@
 A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
 their costs give little information. On a slope of half a degree most of them do not fall. So a
 search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
-complete the previous one at its speed, and keeps its distribution. A step at which nearly all of
-them fall was too early: the search returns to the previous one, for longer. A search over perturbed
-repeats of a walk that survives only small perturbations does the same.
+complete the previous one at its speed, and keeps its distribution. A move to a step at which nearly
+all of them fall was too long: the search goes back, and then moves half as far. A search over
+perturbed repeats of a walk that survives only small perturbations does the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,7 @@ STAY_UP = 0.4
 """Fraction of the walks of a generation without a fall that is required for the next step."""
 
 FEW = 0.1
-"""Fraction of the walks of a generation without a fall below which the search returns to the
-previous step."""
+"""Fraction of the walks of a generation without a fall below which the search goes back."""
 
 PACE = 0.08
 """Largest deviation from the target speed of the better half of these walks [m/s]."""
