@@ -16,6 +16,7 @@ from trueup.gait.report.of_walk import progress_section
 from trueup.gait.search.continuation import is_ready
 from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
 from trueup.gait.search.run_files import read_terms
+from trueup.gait.search.staged_search import StagedSearch, make_staged_search
 from trueup.gait.search.starts import resolved_start
 from trueup.parameters import Space
 from trueup.runs import Budget, RunDirectory, Store, read_study
@@ -116,7 +117,100 @@ def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
     assert not ready(fell=fell, stopped=np.repeat([0.0, 1.0], [7, 3]))
     assert not ready(velocity=np.full(10, 0.25)) and not ready(velocity=np.full(10, np.nan))
-    assert ready(velocity=np.repeat([0.1, np.nan], [3, 7]))
+    assert ready(velocity=np.repeat([0.07, np.nan], [3, 7]))
+    assert not ready(velocity=np.repeat([0.09, np.nan], [3, 7]))
+
+
+def begun(uphill, stages):
+    """A problem with these stages, and its search."""
+    changes = {"stages": stages, "param_path": None}
+    configuration = gait.load_configuration(uphill[0]).with_changes(changes)
+    problem = gait.make_problem(configuration)
+    return problem, make_staged_search(problem, configuration)
+
+
+def advanced(search, problem, count, what="level"):
+    """The level, or the stage, of each of the next generations."""
+    found = []
+    for _ in range(count):
+        X = search.ask()
+        answer = search.evaluate(problem, X, {})
+        search.tell(X, answer, {})
+        found.append(search.info()[what])
+    return found
+
+
+@pytest.fixture
+def held_up(monkeypatch):
+    """Generations in which one of six candidates stays up above 1.2 degrees; none does in others,
+    all do below."""
+    evaluated, held_up = [], set()
+
+    def costs(problem, X, failures=None):
+        (scenario,) = problem.scenarios
+        fell = np.full(len(X), float(scenario.simulation.walker.slope > 1.2))
+        fell[0] = 0.0 if len(evaluated) in held_up else fell[0]
+        evaluated.append(len(X))
+        problem.terms = {"fell": fell, "stopped": 0.0 * fell, "velocity": 0.0 * fell}
+        return np.sum(X**2, axis=1)[:, None] + fell[:, None]
+
+    monkeypatch.setattr(gait.GaitProblem, "costs", costs)
+    return held_up
+
+
+STEEP = {"adapt": {"begins_at": [1.25, 0.0], "gradually": 80, "maxiter": 90}}
+"""A stage that goes to 2 degrees in steps of 0.025, of which the first 48 are passed."""
+
+
+def test_a_search_goes_back_and_on_by_half_as_far_where_nearly_all_fall(uphill, held_up):
+    problem, search = begun(uphill, STEEP)
+    assert advanced(search, problem, 24) == np.repeat(np.arange(0, 48, 4), 2).tolist()
+    width = search.distribution[0].mean()
+    assert advanced(search, problem, 1) == [48]
+    assert search.distribution[0].mean() < 0.8 * width  # with a smaller step size
+    assert advanced(search, problem, 3) == [44, 44, 46]
+    # as far again after an easy move, then back and on by 2 and by 1
+    assert advanced(search, problem, 7) == [46, 50, 46, 46, 48, 46, 46]
+    assert advanced(search, problem, 6) == [47, 47, 49, 47, 47, 48]
+
+
+def test_a_few_that_stay_up_keep_a_search_at_its_level(uphill, held_up):
+    held_up.update(range(24, 29))
+    problem, search = begun(uphill, STEEP)
+    assert advanced(search, problem, 31)[23:] == [44, *[48] * 6, 44]
+
+
+@pytest.mark.parametrize("generations", [24, 29])
+def test_a_search_that_went_back_resumes(uphill, held_up, generations):
+    problem, search = begun(uphill, STEEP)
+    advanced(search, problem, generations)
+    again = StagedSearch.from_state(search.state(), problem.space)
+    rest = advanced(search, problem, 40 - generations)
+    assert advanced(again, problem, 40 - generations) == rest
+    np.testing.assert_array_equal(again.ask(), search.ask())
+
+
+GENTLE = {"begins_at": [1.25, 1.0], "gradually": 2, "maxiter": 9}
+"""A stage that goes to 2 degrees over 1.5."""
+
+
+def test_the_next_stage_follows_as_soon_as_candidates_have_arrived(uphill, held_up, monkeypatch):
+    monkeypatch.setattr("trueup.gait.search.continuation.STAY_UP", 0.1)
+    held_up.update(range(40))
+    problem, search = begun(uphill, {"adapt": GENTLE, "settle": {"maxiter": 2}})
+    assert advanced(search, problem, 3) == [0, 0, 1]
+    again = StagedSearch.from_state(search.state(), problem.space)
+    for one in (search, again):
+        assert advanced(one, problem, 3, "stage") == [0, 1, 1]
+        assert one.done() is not None
+
+
+def test_candidates_that_have_arrived_go_on_where_no_stage_follows(uphill, held_up, monkeypatch):
+    monkeypatch.setattr("trueup.gait.search.continuation.STAY_UP", 0.1)
+    held_up.update(range(40))
+    problem, search = begun(uphill, {"adapt": GENTLE})
+    assert advanced(search, problem, 9) == [0, 0, *[1] * 7]
+    assert search.done() is not None
 
 
 def test_only_stages_that_go_elsewhere_know_where_they_begin():
@@ -126,6 +220,12 @@ def test_only_stages_that_go_elsewhere_know_where_they_begin():
     assert "begins_at" not in there.stages["steady_there"]
     both = walk.with_changes({"tgt_slope": (0.0, 5.0), "optim_mode": "multislope"})
     assert "begins_at" not in resolved_start(both).stages["adapt"]
+
+
+def test_perturbations_grow_in_a_stage_after_one_that_moves():
+    walk = gait.load_configuration("walk").with_changes({"tgt_vel": (1.0,)})
+    moves, grows = (one.words for one in gait.make_problem(resolved_start(walk)).continuations)
+    assert moves[39] == "at 1.12 m/s" and grows[0] == "25 % of the perturbations"
 
 
 def test_a_reference_of_the_other_speed_is_tracked_on_the_way():

@@ -3,8 +3,9 @@
 A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
 their costs give little information. On a slope of half a degree most of them do not fall. So a
 search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
-complete the previous one, and keeps its distribution. So does a search over perturbed repeats of a
-walk that survives only small perturbations.
+complete the previous one at its speed, and keeps its distribution. A move to a step at which nearly
+all of them fall was too long: the search goes back, and then moves half as far. A search over
+perturbed repeats of a walk that survives only small perturbations does the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,10 @@ from trueup.gait.search.problem import GaitProblem
 STAY_UP = 0.4
 """Fraction of the walks of a generation without a fall that is required for the next step."""
 
-PACE = 0.15
+FEW = 0.1
+"""Fraction of the walks of a generation without a fall below which the search goes back."""
+
+PACE = 0.08
 """Largest deviation from the target speed of the better half of these walks [m/s]."""
 
 
@@ -67,18 +71,24 @@ class Continuation:
 
 def is_ready(problem: GaitProblem) -> bool:
     """Whether the last candidates of a problem are ready for the next step."""
-
-    def of_each(ending: str) -> list[np.ndarray]:
-        terms = problem.terms.items()
-        return [values for name, values in terms if name.rpartition(".")[2] == ending]
-
-    down = np.sum([*of_each("fell"), *of_each("stopped")], axis=0) / len(problem.scenarios)
-    if not 1.0 - np.mean(down) >= STAY_UP:
+    if not complete_walks(problem) >= STAY_UP:
         return False
-    needed = max(1, round(0.5 * STAY_UP * len(down)))
+    needed = max(1, round(0.5 * STAY_UP * len(_of_each(problem, "fell")[0])))
     return all(
         np.sort(values)[needed - 1] <= PACE  # NaN of walks without a stride are sorted last
-        for scenario, values in zip(problem.scenarios, of_each("velocity"), strict=True)
+        for scenario, values in zip(problem.scenarios, _of_each(problem, "velocity"), strict=True)
         if isinstance(scenario.objective, WalkObjective)
         and scenario.objective.weights.get("velocity")
     )
+
+
+def complete_walks(problem: GaitProblem) -> float:
+    """Fraction of the last walks of a problem without a fall."""
+    ends = [*_of_each(problem, "fell"), *_of_each(problem, "stopped")]
+    return 1.0 - float(np.mean(np.sum(ends, axis=0))) / len(problem.scenarios)
+
+
+def _of_each(problem: GaitProblem, ending: str) -> list[np.ndarray]:
+    """Values of a term in each scenario, ``(n,)`` each."""
+    terms = problem.terms.items()
+    return [values for name, values in terms if name.rpartition(".")[2] == ending]

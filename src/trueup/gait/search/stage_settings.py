@@ -7,8 +7,9 @@ A stage is a name with values of the configuration for this stage, such as ``{"m
 finds a first walk; it is skipped if the search starts from an earlier walk. ``other_condition:
 true`` marks a stage that moves an earlier walk to another speed or slope; it is skipped otherwise.
 ``false`` inverts these conditions. ``gradually: 10`` moves it in ten steps, each as soon as enough
-candidates complete the walk (:mod:`trueup.gait.search.continuation`); in a stage with perturbed
-repeats at the speed and slope of the walk, their sizes grow in ten steps.
+candidates complete the walk (:mod:`trueup.gait.search.continuation`); where there are 40 steps or
+more, several at a time. In a later gradual stage, and at the speed and slope of the walk, the sizes
+of perturbed repeats grow in ten steps.
 
 ``step: 1.5`` continues with the final distribution of the previous stage, its step size times this
 factor, instead of a new one of ``sigma_gain``; a first stage continues with that of the search that

@@ -18,19 +18,28 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.cost_search import common_state, take_common_state
 from trueup.fitting.searches.saved_state import HistoryColumns, require_version
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
-from trueup.gait.search.continuation import is_ready
+from trueup.gait.search.continuation import FEW, complete_walks, is_ready
 from trueup.gait.search.distribution import distribution_at
 from trueup.gait.search.restarts import Restarts
 from trueup.gait.search.searches import make_search
-from trueup.gait.search.stage_settings import ATTEMPTS, STEP
+from trueup.gait.search.stage_settings import ATTEMPTS, BEGINS_AT, STEP
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.parameters import Space
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 """Version of the format of :meth:`StagedSearch.state`."""
 
 STAY = 2
 """Smallest number of generations at a step."""
+
+STRIDES = 20
+"""Smallest number of moves to the last step, where there are as many steps."""
+
+LONGEST = 10**6
+"""Number of steps of a move before one has failed; :data:`STRIDES` limit it."""
+
+SMALLER = 0.7
+"""Factor of the step size of a search that goes back."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,8 @@ class Stage:
       step_factor: factor on the final step size of the previous stage, whose distribution is
         continued; None: a new distribution.
       restarts: number of restarts, and generations of each.
+      moves: whether the steps move to another speed or slope; the next stage follows as soon as the
+        candidates are ready for it.
       correlation: initial correlations of the first stage ``(p, p)``; None: none.
       words: description of each step before its problem, see
         :mod:`trueup.gait.search.continuation`.
@@ -55,6 +66,7 @@ class Stage:
     step_factor: float | None = None
     restarts: tuple[int, int] = (1, 1)
     words: tuple[str, ...] = ()
+    moves: bool = False
     correlation: np.ndarray | None = None
 
     @property
@@ -117,7 +129,9 @@ class StagedSearch:
         # of the last evaluated batch, which may have ended its stage or restart
         self._last_search = self.current
         self._last_to_come, self._last_info = self._to_come, dict[str, Any]()
-        self._generations_at_step, self._is_ready = 0, False
+        self._generations_at_step, self._is_ready, self._complete = 0, False, 1.0
+        # number of steps of a move, and the last step whose candidates were ready
+        self._stride, self._ready_at = LONGEST, 0
 
     def _search(self) -> Any:
         """The search of the current stage, with its initial distribution."""
@@ -134,7 +148,8 @@ class StagedSearch:
         """Enter the next stage."""
         former = self.current
         self.stage += 1
-        self.step = self._generations_at_step = 0
+        self.step = self._generations_at_step = self._ready_at = 0
+        self._stride = LONGEST
         factor = self.stages[self.stage].step_factor
         if factor is None or former.done() is not None:
             self._began, self._begun_at, self._earlier = self.stage, self.x.copy(), 0
@@ -182,7 +197,7 @@ class StagedSearch:
             )
         problem.enter(self.stage, self.step)
         answer = self._inner.evaluate(problem, X, failures)
-        self._is_ready = is_ready(problem)
+        self._is_ready, self._complete = is_ready(problem), complete_walks(problem)
         return answer
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
@@ -209,18 +224,43 @@ class StagedSearch:
                 return
         stage = self.stages[self.stage]
         self._generations_at_step += 1
-        if inner.done() is None and inner.generation - self._earlier < stage.generations:
-            if self._is_ready and self._generations_at_step >= STAY and self.step + 1 < stage.steps:
-                self.step, self._generations_at_step = self.step + 1, 0
-                self._inner.forget_costs()
+        ends = inner.done() is not None or inner.generation - self._earlier >= stage.generations
+        is_last = self.stage + 1 == len(self.stages)
+        arrived = stage.moves and self.step + 1 == stage.steps and self._is_steady
+        if not (ends or (arrived and not is_last)):
+            self._move(stage.steps)
             return
-        if self.stage + 1 < len(self.stages) and np.isfinite(inner.cost):
+        if not is_last and np.isfinite(inner.cost):
             self._enter_next()
             return
         converged = inner.done()
         self.status = Status.ITERATION_LIMIT if converged is None else converged
         how = f"the limit of {stage.generations} generations" if converged is None else "converged"
         self.message = f"cost {inner.cost:.6g}: {how} in {self.words}"
+
+    @property
+    def _is_steady(self) -> bool:
+        """Whether the candidates have been long enough at this step, and are ready."""
+        return self._is_ready and self._generations_at_step >= STAY
+
+    def _move(self, steps: int) -> None:
+        """Go forwards where the candidates are ready, or back where nearly all fell: to the last
+        step they were ready at, and half as far the next time."""
+        factor, longest = 1.0, max(1, steps // STRIDES)
+        stride = min(self._stride, longest)
+        if self._complete < FEW and self.step > 0:
+            factor = SMALLER if stride > 1 else 1.0
+            self._stride = max(1, stride // 2)
+            self.step = max(0, min(self._ready_at, self.step - 1))
+        elif self._is_steady and self.step + 1 < steps:
+            if self._generations_at_step == STAY and self.step > self._ready_at:
+                stride *= 2  # the last move was easy
+            self._stride, self._ready_at = min(stride, longest), self.step
+            self.step = min(self.step + self._stride, steps - 1)
+        else:
+            return
+        self._generations_at_step = 0
+        self._inner.forget_costs(factor)
 
     def done(self) -> Status | None:
         """Reason for the end of the search, or None."""
@@ -243,10 +283,12 @@ class StagedSearch:
             "deviations": [stage.deviation.copy() for stage in self.stages],
             "attempts": [list(stage.restarts) for stage in self.stages],
             "words": [list(stage.words) for stage in self.stages],
+            "moves": [stage.moves for stage in self.stages],
             "level_to_come": self.cost_per_step,
             "stage": self.stage,
             "level": self.step,
             "at_level": self._generations_at_step,
+            "moves_by": [self._stride, self._ready_at],
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -275,14 +317,17 @@ class StagedSearch:
                 factor,
                 (int(restarts[0]), int(restarts[1])),
                 tuple(words),
+                bool(moves),
             )
-            for (name, plain, factor), deviation, restarts, words in zip(
-                state["stages"], state["deviations"], state["attempts"], state["words"], strict=True
+            for (name, plain, factor), deviation, restarts, words, moves in zip(
+                *(state[key] for key in ("stages", "deviations", "attempts", "words", "moves")),
+                strict=True,
             )
         ]
         search = cls(space, stages, float(state["level_to_come"]))
         search.stage, search.step = int(state["stage"]), int(state["level"])
         search._generations_at_step = int(state["at_level"])
+        search._stride, search._ready_at = map(int, state["moves_by"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
@@ -322,6 +367,7 @@ def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration)
             changes[name].get(STEP),
             tuple(changes[name].get(ATTEMPTS, (1, 1))),
             continuation.words,
+            BEGINS_AT in changes[name],
         )
         for (name, own), deviation, continuation in zip(
             configuration.staged, problem.deviations, problem.continuations, strict=True

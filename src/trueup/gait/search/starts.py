@@ -77,15 +77,12 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
 
 
 def _with_beginnings(configuration: GaitConfiguration, stages: Stages) -> Stages:
-    """The stages; gradual ones with their initial condition."""
+    """The stages; the first gradual one with its initial condition, if that is another one."""
     former, here = _former_conditions(configuration), configuration.conditions
-    one = former is not None and len(former) == len(here) == 1 and former != here
-    return {
-        name: {**stage, BEGINS_AT: list(former[0])}
-        if one and former is not None and GRADUALLY in stage and BEGINS_AT not in stage
-        else stage
-        for name, stage in stages.items()
-    }
+    first = next((name for name, stage in stages.items() if GRADUALLY in stage), None)
+    if first is None or former is None or not len(former) == len(here) == 1 or former == here:
+        return stages
+    return {**stages, first: {BEGINS_AT: list(former[0]), **stages[first]}}
 
 
 def _former_conditions(configuration: GaitConfiguration) -> list[tuple[float, float]] | None:
