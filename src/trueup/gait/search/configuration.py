@@ -97,6 +97,9 @@ class GaitConfiguration(BaseModel):
     """YAML file with own reflexes, in the form of reflexes.yaml of the package."""
     sim_time: Annotated[float, Option("S")] = Field(default=20.0, gt=0.0, le=3600.0)
     """Simulated time [s]."""
+    assistance: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Strength of springs and dampers that hold the pelvis of a walker in space upright and in the
+    plane of walking, 0 to 1; a search lowers it in stages."""
     pose_key: Annotated[str, Option("NAME")] = "walk_left"
     """Keyframe to start from."""
     start_in_cycle: bool = False
