@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import GaitError
+from trueup.fitting import Grade
 from trueup.gait import (
     Walker,
     WalkSettings,
@@ -18,8 +19,10 @@ from trueup.gait import (
 from trueup.gait.models.human_walker import build_walker
 from trueup.gait.models.planar22 import planar22_anatomy
 from trueup.gait.models.space26 import space26_anatomy, space26_numbers
+from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.search.earlier_runs import values_from
-from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.search.shipped_walk import SHIPPED_WALK, SHIPPED_WALKS
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.frames import FRAME, Frame
 
 SIDEWAYS = ("pelvis_tz", "pelvis_list", "pelvis_rotation")
@@ -196,6 +199,7 @@ def test_assistance_falls_step_by_step_to_that_of_the_stage():
     }
     configuration = load_configuration("walk3d").model_copy(update={"stages": stages})
     problem = make_problem(configuration, threads=1)
+    assert isinstance(problem, StagedProblem)
     held, free = problem.continuations
     assert len(held) == 1 and held.target.scenarios[0].simulation.walker.assistance == 0.64
     assert free.words == ("assistance 0.36", "assistance 0.16", "assistance 0.04")
@@ -212,8 +216,10 @@ def test_the_rate_of_adduction_is_positive_towards_the_other_leg(walker):
     angles, rates = [], []
 
     def watch(tick, batch):
-        angles.append(simulation._walks.measured[0, :, angle].copy())
-        rates.append(simulation._walks.measured[0, :, rate].copy())
+        walks = simulation._walks
+        assert walks is not None
+        angles.append(walks.measured[0, :, angle].copy())
+        rates.append(walks.measured[0, :, rate].copy())
 
     simulation.run(whole(simulation), observe=watch)
     step = model.opt.timestep * simulation.steps
@@ -230,3 +236,29 @@ def test_only_this_walker_has_the_additional_reflexes(walker):
     assert not {"6_HAB_VG", "6_HAD_VG", "vel_pelvis_tz", "C_v_f"} & set(others)
     assert set(others) < set(own)
     assert "6_HAB_VG" in shipped_reflexes("space26") and "6_HAB_VG" not in shipped_reflexes()
+
+
+def test_the_shipped_walk_in_space_needs_no_assistance():
+    """It falls after some seconds; rounding that differs between machines changes when."""
+    simulation = WalkSimulation(Walker.load("space26"), WalkSettings(duration=4.0))
+    parameters = simulation.parameters
+    x = values_from(SHIPPED_WALKS["shipped3d"], parameters.space, parameters).x
+    records = simulation.run(parameters.complete(x[None]))
+    last = records.frames[0, records.length[0] - 1]
+    assert records.length[0] == 400
+    assert 3.0 < last[Frame.x] < 5.5 and abs(last[Frame.y]) < 1.0
+    loaded = records.frames[0, :400, Frame.load_r : Frame.load_l + 1] > 0.1
+    assert (np.sum(loaded[1:] & ~loaded[:-1], axis=0) >= 3).all()
+
+
+@pytest.mark.parametrize("assistance", [0.0, 0.5])
+def test_a_walk_with_assistance_is_not_to_be_used(assistance):
+    changes = {"stages": None, "sim_time": 0.2, "num_strides": 1, "assistance": assistance}
+    configuration = load_configuration("walk3d").model_copy(update=changes)
+    problem = make_problem(configuration, threads=1)
+    parameters = problem.scenarios[0].simulation.parameters
+    verdict = judge_walk(problem, whole(problem.scenarios[0].simulation)[0])
+    said = [reason for reason in verdict.reasons if "assistance 0.5" in str(reason)]
+    assert len(said) == (1 if assistance else 0)
+    assert (verdict.grade is Grade.DO_NOT_USE) == bool(assistance)
+    assert parameters.size == 101

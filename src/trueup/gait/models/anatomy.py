@@ -50,6 +50,9 @@ class Pose(_Part):
     """Leg in swing."""
     base: dict[str, dict[Side, float]]
     """Joint -> joint angle of each side at the entry 0 [deg]."""
+    frontal_base: dict[str, dict[Side, float]] = Field(default_factory=dict)
+    """Joint of the frontal plane -> joint angle of each side at the entry 0 [deg], where it is not
+    that of all walkers."""
     sideways: dict[str, ScaledEntry] = Field(default_factory=dict)
     """Further entries of the pose of a walker in space: joint -> angle [deg], or vel_joint -> speed
     [m/s, rad/s]."""

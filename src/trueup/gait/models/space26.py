@@ -40,7 +40,11 @@ def space26_anatomy() -> Anatomy:
     planar, own = planar22_anatomy().model_dump(), _own_numbers()["anatomy"]
     for block in ("muscles", "gains"):
         own = {**own, block: {**planar[block], **own[block]}}
-    poses = {name: {**pose, **own["poses"][name]} for name, pose in planar["poses"].items()}
+    poses = {}
+    for name, pose in planar["poses"].items():
+        more = own["poses"][name]
+        activation = {**pose["activation"], **more["activation"]}
+        poses[name] = {**pose, **more, "activation": activation}
     own = {**own, "poses": poses}
     return Anatomy.model_validate({**planar, **own})
 

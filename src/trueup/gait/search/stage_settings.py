@@ -37,8 +37,8 @@ ATTEMPTS = "attempts"
 """Key of a stage with restarts: their number, and generations of each."""
 
 GRADUALLY = "gradually"
-"""Key of a stage that moves to another speed or slope, to its assistance, or to the full size of its
-perturbations, gradually: number of steps."""
+"""Key of a stage that moves to another speed or slope, to its assistance, or to the full size of
+its perturbations, gradually: number of steps."""
 
 BEGINS_AT = "begins_at"
 """Key of such a stage with speed [m/s] and slope [deg] of its initial walk; set at the start of a

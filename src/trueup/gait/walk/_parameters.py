@@ -107,10 +107,8 @@ def _pose_entries(anatomy: Anatomy, pose: Pose, frontal: bool) -> list[Entry]:
     bases = {joint: pose.base[joint] for joint in pose.base}
     if frontal:
         joints |= anatomy.frontal_joints
-        bases |= {
-            joint: {"right": FRONTAL_POSE_BASE, "left": FRONTAL_POSE_BASE}
-            for joint in anatomy.frontal_joints
-        }
+        same: dict[Side, float] = {"right": FRONTAL_POSE_BASE, "left": FRONTAL_POSE_BASE}
+        bases |= {joint: pose.frontal_base.get(joint, same) for joint in anatomy.frontal_joints}
     for joint, pattern in joints.items():
         for side in ("right", "left"):
             name = anatomy.named(pattern, side)
