@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trueup.gait.models._myolegs import myolegs, myolegs26
     from trueup.gait.models.attachments import Device, attach_exoskeleton, load_devices
     from trueup.gait.models.planar22 import planar22, planar22_anatomy
+    from trueup.gait.models.space26 import space26
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
     from trueup.gait.opensim.conversion import import_opensim
@@ -98,6 +99,7 @@ _EXPORTS = {
     "myolegs26": "trueup.gait.models._myolegs",
     "planar22": "trueup.gait.models.planar22",
     "planar22_anatomy": "trueup.gait.models.planar22",
+    "space26": "trueup.gait.models.space26",
     "read_motion": "trueup.gait.costs.motion_reference",
     "read_norm": "trueup.gait.costs.norms",
     "read_reference": "trueup.gait.costs.reference",
@@ -166,6 +168,7 @@ __all__ = [
     "replay_controller",
     "replay_motion",
     "shipped_reflexes",
+    "space26",
     "survival",
     "walk_parameters",
     "walk_report",

@@ -227,7 +227,8 @@ def test_stops_without_sensors_are_not_judged_in_silence(problem, walked, repeat
     blind.parts[0]["limits"][:, 1] = -1
 
     class Blind:
-        slope, stairs, anatomy = 0.0, None, scenario.simulation.walker.anatomy
+        slope, stairs, assistance = 0.0, None, 0.0
+        anatomy = scenario.simulation.walker.anatomy
 
         def body_map(self, entries):
             return blind

@@ -76,7 +76,7 @@ def test_gains_of_the_frontal_plane_can_have_a_first_deviation_of_their_own():
         configuration = load_configuration("walk3d").with_changes(changes)
         space = make_problem(configuration.staged[0][1], threads=1).space
         wide = [name for name, one in zip(space.names, space.deviation, strict=True) if one == 0.2]
-        assert len(wide) == (12 if mode == "uni" else 24)
+        assert len(wide) == (14 if mode == "uni" else 28)
         assert all("HAB" in name or "HAD" in name or "_f" in name for name in wide)
         assert sum(space.deviation == 0.03) == space.size - len(wide)
     with pytest.raises(GaitError, match="this one is planar"):

@@ -42,18 +42,19 @@ FIRST_FORCE = len(Measured)
 """Index of the force of the first muscle group."""
 
 
-class FootSignal(Index):
-    """Measured signals of a foot, after the forces of muscles; measured where a controller uses one
-    of them, as they need further sensors."""
+class OptionalSignal(Index):
+    """Further measured signals, after the forces of muscles; measured where a controller uses one
+    of them, as those of a foot need further sensors."""
 
     other_load = auto()
     load_foot = auto()
     load_toes = auto()
     pressure_x = auto()
     pressure_y = auto()
+    hip_adduction_rate = auto()
 
 
-OF_PRESSURE = (FootSignal.pressure_x.name, FootSignal.pressure_y.name)
+OF_PRESSURE = (OptionalSignal.pressure_x.name, OptionalSignal.pressure_y.name)
 """Centre of pressure, forwards and outwards from the ankle [m]; 0 in the air."""
 
 

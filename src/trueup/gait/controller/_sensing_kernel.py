@@ -3,7 +3,7 @@
 import math
 
 from trueup.gait.compiled import compiled
-from trueup.gait.controller._registers import FIRST_FORCE, FootSignal, Measured
+from trueup.gait.controller._registers import FIRST_FORCE, Measured, OptionalSignal
 from trueup.gait.models.body_map import Joint, Touch
 
 
@@ -55,19 +55,23 @@ def _rate_about(fields, i, body, axis):
 
 
 @compiled
-def _sense_foot(fields, part, i, leg, cos, sin, row):
-    """Measure the signals of a foot: loads of its parts, and the centre of pressure."""
-    first = part.foot_signals
+def _sense_optional(fields, part, i, leg, cos, sin, row):
+    """Measure the optional signals of a leg: loads of the parts of its foot, the centre of
+    pressure, and the rate of its adduction."""
+    first = part.optional_signals
     heel, toes = part.touch[leg, Touch.heel], part.touch[leg, Touch.toes]
-    row[first + FootSignal.load_foot] = fields.sensordata[i, heel] / part.weight
-    row[first + FootSignal.load_toes] = fields.sensordata[i, toes] / part.weight
+    row[first + OptionalSignal.load_foot] = fields.sensordata[i, heel] / part.weight
+    row[first + OptionalSignal.load_toes] = fields.sensordata[i, toes] / part.weight
     sensor = part.pressure[leg]
     if sensor >= 0 and fields.sensordata[i, sensor] > 0.0:
         foot, side = part.feet[leg], -1.0 if leg == 0 else 1.0
         dx = fields.sensordata[i, sensor + 1] - fields.xpos[i, foot, 0]
         dy = fields.sensordata[i, sensor + 2] - fields.xpos[i, foot, 1]
-        row[first + FootSignal.pressure_x] = cos * dx + sin * dy
-        row[first + FootSignal.pressure_y] = side * (cos * dy - sin * dx)
+        row[first + OptionalSignal.pressure_x] = cos * dx + sin * dy
+        row[first + OptionalSignal.pressure_y] = side * (cos * dy - sin * dx)
+    rate = part.adduction_rate[leg]
+    if rate >= 0:
+        row[first + OptionalSignal.hip_adduction_rate] = part.inward[leg] * fields.qvel[i, rate]
 
 
 @compiled
@@ -124,11 +128,11 @@ def sense(fields, parts, muscles, threshold, i, measured):
         row[Measured.other_foot_vx] = cos * fvx + sin * fvy
         row[Measured.other_foot_vy] = side * (cos * fvy - sin * fvx)
         row[FIRST_FORCE:] = 0.0
-        if measured.shape[1] > part.foot_signals:
-            _sense_foot(fields, part, i, leg, cos, sin, row)
-    if measured.shape[1] > part.foot_signals:
+        if measured.shape[1] > part.optional_signals:
+            _sense_optional(fields, part, i, leg, cos, sin, row)
+    if measured.shape[1] > part.optional_signals:
         for leg in range(2):
-            other = part.foot_signals + FootSignal.other_load
+            other = part.optional_signals + OptionalSignal.other_load
             measured[leg, other] = measured[1 - leg, Measured.load]
     for k in range(len(muscles)):
         muscle = muscles[k]

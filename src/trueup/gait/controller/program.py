@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.controller._registers import FIRST_FORCE, FootSignal, Measured, Register
+from trueup.gait.controller._registers import FIRST_FORCE, Measured, OptionalSignal, Register
 from trueup.gait.controller.reflexes import ReflexController
 
 HEAD = np.dtype(
@@ -166,8 +166,8 @@ def compile_controller(
         names += [f"drive {reflex.name}", f"reflex {reflex.name}"]
     where = {name: i for i, name in enumerate(names)}
     measured = (*(signal.name for signal in Measured), *(f"force_{muscle}" for muscle in muscles))
-    if controller.senses(FootSignal.__members__):
-        measured += tuple(FootSignal.__members__)
+    if controller.senses(OptionalSignal.__members__):
+        measured += tuple(OptionalSignal.__members__)
 
     ring = _Ring()
     lines = []

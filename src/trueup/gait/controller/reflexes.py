@@ -7,7 +7,7 @@ entry there or in a custom file, see :func:`load_controller`.
 import functools
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,8 +20,8 @@ from trueup.gait.controller._registers import (
     GAINS,
     GATES,
     SIGNALS,
-    FootSignal,
     Measured,
+    OptionalSignal,
     Register,
 )
 
@@ -128,7 +128,7 @@ class ReflexController(BaseModel):
             for part in ("gains", "muscles", "reflexes")
         }
         groups = {f"force_{muscle.name}" for muscle in kept["muscles"]}
-        groups |= {*Measured.__members__, *FootSignal.__members__}
+        groups |= {*Measured.__members__, *OptionalSignal.__members__}
         kept_signals = [signal for signal in self.signals if signal.measured in groups]
         return self.model_copy(update={**kept, "signals": tuple(kept_signals)})
 
@@ -143,13 +143,19 @@ def load_controller(path: str | Path) -> ReflexController:
     Raises:
       GaitError: the file is missing or malformed, or contains an unknown name.
     """
-    path = Path(path)
+    return _controller(_content(Path(path)), Path(path))
+
+
+def _content(path: Path) -> Any:
     try:
-        content = safe_yaml(read_settings(path))
+        return safe_yaml(read_settings(path))
     except OSError as error:
         raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise GaitError(f"{path} is not a YAML file: {error}") from error
+
+
+def _controller(content: Any, path: Path) -> ReflexController:
     try:
         return ReflexController.model_validate(content).check()
     except ValidationError as error:
@@ -160,14 +166,32 @@ _SHIPPED = Path(__file__).with_name("reflexes.yaml")
 
 
 @functools.cache
-def default_controller() -> ReflexController:
-    """The shipped reflex controller."""
-    return load_controller(_SHIPPED)
+def default_controller(walker: str | None = None) -> ReflexController:
+    """The shipped reflex controller, with the reflexes that are added for a walker.
+
+    Args:
+      walker: value of :attr:`Anatomy.reflexes`.
+    """
+    return _controller(_shipped_content(walker), _SHIPPED)
 
 
-def shipped_reflexes() -> str:
-    """Text of the file of the shipped reflexes, to be changed to own ones."""
-    return _SHIPPED.read_text(encoding="utf-8")
+def shipped_reflexes(walker: str | None = None) -> str:
+    """Text of the file of the shipped reflexes, to be changed to own ones.
+
+    Args:
+      walker: walker of the package with additional reflexes, which the text then contains: space26.
+    """
+    if walker is None:
+        return _SHIPPED.read_text(encoding="utf-8")
+    return yaml.safe_dump(_shipped_content(walker), sort_keys=False, width=100)
+
+
+def _shipped_content(walker: str | None) -> dict[str, Any]:
+    content = _content(_SHIPPED)
+    if walker is None:
+        return content
+    added = _content(_SHIPPED.with_name(f"reflexes_{walker}.yaml"))
+    return {**content, **{part: [*content[part], *more] for part, more in added.items()}}
 
 
 def _reasons(error: ValidationError) -> str:
@@ -183,7 +207,7 @@ def _check_names(controller: ReflexController, frontal: bool) -> None:
     signals = _distinct("signal", [signal.name for signal in controller.signals])
     _distinct("reflex", [reflex.name for reflex in controller.reflexes])
     measured = [*Measured.__members__, *(f"force_{muscle}" for muscle in muscles)]
-    measured += FootSignal.__members__
+    measured += OptionalSignal.__members__
     for signal in controller.signals:
         _known(f"signal {signal.name!r}", "measured signal", signal.measured, measured)
     _separate("gain", gains, {*Register.__members__} - {*GAINS, *FRONTAL_GAINS})

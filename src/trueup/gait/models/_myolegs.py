@@ -18,7 +18,9 @@ import yaml
 from trueup.errors import MissingExtraError
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models._spec_parts import (
+    MIRROR,
     QUARTER_TURN,
+    ROOT,
     add_ground,
     add_rod,
     add_sensor,
@@ -28,25 +30,11 @@ from trueup.gait.models._spec_parts import (
 )
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, load_anatomy
 
-ROOT = (
-    ("pelvis_tx", "slide", (1.0, 0.0, 0.0)),
-    ("pelvis_ty", "slide", (0.0, 1.0, 0.0)),
-    ("pelvis_tz", "slide", (0.0, 0.0, 1.0)),
-    ("pelvis_tilt", "hinge", (0.0, 0.0, 1.0)),
-    ("pelvis_list", "hinge", (1.0, 0.0, 0.0)),
-    ("pelvis_rotation", "hinge", (0.0, 1.0, 0.0)),
-)
-"""Joints of the pelvis, in the order of OpenSim: forward, up, right; tilt (backward), list (to the
-right) and rotation (to the left)."""
-
 LIMITED = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle"}
 """Joints with limit sensors."""
 
 UPRIGHT = 1.0
 """Height of the pelvis before a pose is lowered to the ground [m]."""
-
-MIRROR = np.array([1.0, 1.0, -1.0])
-"""Mirrors positions from right to left; axes of rotation are mirrored by its negative."""
 
 
 @functools.cache

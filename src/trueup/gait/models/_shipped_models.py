@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     from trueup.gait.models.anatomy import Anatomy
 
-SHIPPED_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
+SHIPPED_MODELS = ("planar22", "planar22_exo", "space26", "myolegs26", "myolegs")
 """Names of the models."""
 
 BY_MUSCLES = {22: "planar22", 26: "myolegs26", 80: "myolegs"}
@@ -24,6 +24,10 @@ def build_shipped_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
         from trueup.gait.models.planar22 import planar22, planar22_anatomy
 
         return planar22(name.endswith("_exo")), planar22_anatomy()
+    if name == "space26":
+        from trueup.gait.models.space26 import space26, space26_anatomy
+
+        return space26(), space26_anatomy()
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
 
     build = {"myolegs26": myolegs26, "myolegs": myolegs}[name]

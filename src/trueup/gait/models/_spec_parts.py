@@ -14,6 +14,20 @@ QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 """Rotation by 90 degrees about x: from y up to z up."""
 
 
+ROOT = (
+    ("pelvis_tx", "slide", (1.0, 0.0, 0.0)),
+    ("pelvis_ty", "slide", (0.0, 1.0, 0.0)),
+    ("pelvis_tz", "slide", (0.0, 0.0, 1.0)),
+    ("pelvis_tilt", "hinge", (0.0, 0.0, 1.0)),
+    ("pelvis_list", "hinge", (1.0, 0.0, 0.0)),
+    ("pelvis_rotation", "hinge", (0.0, 1.0, 0.0)),
+)
+"""Joints of the pelvis, in the order of OpenSim: forward, up, right; tilt (backward), list (to the
+right) and rotation (to the left)."""
+
+MIRROR = np.array([1.0, 1.0, -1.0])
+"""Mirrors positions from right to left; axes of rotation are mirrored by its negative."""
+
 _FOUND_AND_PLACE = (1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND)) | (
     1 << int(mujoco.mjtConDataField.mjCONDATA_POS)
 )

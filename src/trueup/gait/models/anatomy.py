@@ -50,6 +50,12 @@ class Pose(_Part):
     """Leg in swing."""
     base: dict[str, dict[Side, float]]
     """Joint -> joint angle of each side at the entry 0 [deg]."""
+    frontal_base: dict[str, dict[Side, float]] = Field(default_factory=dict)
+    """Joint of the frontal plane -> joint angle of each side at the entry 0 [deg], where it is not
+    that of all walkers."""
+    sideways: dict[str, ScaledEntry] = Field(default_factory=dict)
+    """Further entries of the pose of a walker in space: joint -> angle [deg], or vel_joint -> speed
+    [m/s, rad/s]."""
     activation: dict[str, dict[Side, float]] = Field(default_factory=dict)
     """Muscle group -> nominal entry of the initial activation of each side; 1 where missing."""
 
@@ -60,6 +66,15 @@ class GainRange(_Part):
     lower: float
     upper: float
     start: float = 1.0
+
+
+class Spring(_Part):
+    """Spring and damper of a joint that assist a walk."""
+
+    stiffness: float
+    """Stiffness [N m/rad, N/m]."""
+    damping: float
+    """Damping [N m s/rad, N s/m]."""
 
 
 class Anatomy(_Part):
@@ -99,6 +114,10 @@ class Anatomy(_Part):
     other_gains: GainRange | None = None
     """Range and nominal value of the entries of all other gains; None: those of the controller."""
     frontal_initial_activations: tuple[str, ...] = ()
+    reflexes: str | None = None
+    """Name of the reflexes of the package that are added to the shipped ones for this walker."""
+    assistance: dict[str, Spring] = Field(default_factory=dict)
+    """Joint of the pelvis -> spring and damper of a walk with full assistance."""
 
     def named(self, pattern: str, side: str) -> str:
         """Name of the part of one side."""

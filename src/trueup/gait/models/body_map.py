@@ -49,10 +49,11 @@ PARTS = np.dtype(
         ("qpos", np.int64, (2, len(Joint))),
         ("qvel", np.int64, (2, len(Joint))),
         ("adduction", np.int64, (2,)),
+        ("adduction_rate", np.int64, (2,)),
         ("inward", np.float64, (2,)),
         ("touch", np.int64, (2, len(Touch))),
         ("pressure", np.int64, (2,)),
-        ("foot_signals", np.int64),
+        ("optional_signals", np.int64),
         ("knee_joint", np.int64, (2,)),
         ("ankle_joint", np.int64, (2,)),
         ("limits", np.int64, (2, len(SENSED_LIMITS))),
@@ -72,8 +73,8 @@ leg,
 -1 for missing parts.
 
 ``inward`` is the sign of the coordinate of adduction that moves a leg towards the other one,
-``pressure`` are the sensors of the centre of pressure, ``foot_signals`` is the index of the first
-signal of a foot in a row of measured signals, ``exo_gain`` the torque per unit of control [N m],
+``pressure`` are the sensors of the centre of pressure, ``optional_signals`` is the index of the
+first optional one in a row of measured signals, ``exo_gain`` the torque per unit of control [N m],
 ``weight`` the unit of loads [N], ``grade`` the slope of the ground, rise over run; ``stair_*`` are
 the sizes of :class:`trueup.gait.Stairs`, all zero without stairs.
 """
@@ -193,10 +194,12 @@ class NamedParts:
         part["root"] = model.body_rootid[part["pelvis"]]
         part["feet"] = [self.body(name) for name in anatomy.both(anatomy.foot)]
         part["qpos"], part["qvel"] = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-        part["adduction"] = -1
+        part["adduction"] = part["adduction_rate"] = -1
         if frontal:
             pattern = anatomy.frontal_joints["hip_adduction"]
-            part["adduction"] = [model.jnt_qposadr[self.joint(pattern, side)] for side in LEGS]
+            ids = [self.joint(pattern, side) for side in LEGS]
+            part["adduction"] = model.jnt_qposadr[ids]
+            part["adduction_rate"] = model.jnt_dofadr[ids]
             part["inward"] = self._inward(pattern)
         part["touch"] = [
             [self.sensor(anatomy.touch_sensors[place.name], side) for place in Touch]

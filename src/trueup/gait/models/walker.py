@@ -42,9 +42,12 @@ class Walker:
       stairs: stairs in the model, see :func:`trueup.gait.models.terrain.add_stairs`.
       xml_sha256: SHA-256 of the XML of a model that was built or modified; None for an unmodified
         file.
+      assistance: strength of the springs and dampers that hold the pelvis upright and in the plane
+        of walking, 0 to 1, see :attr:`Anatomy.assistance`.
 
     Raises:
-      GaitError: a required part is missing, or the ground has both slope and stairs.
+      GaitError: a required part is missing, the ground has both slope and stairs, or there is
+        assistance of a walker that has none.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Walker:
         slope: float = 0.0,
         stairs: Stairs | None = None,
         xml_sha256: str | None = None,
+        assistance: float = 0.0,
     ):
         self.model = model
         self.xml_sha256 = xml_sha256
@@ -72,6 +76,9 @@ class Walker:
             raise GaitError("slope and stairs cannot be combined: remove one of them")
         if slope:
             self._tilt_ground()
+        self.assistance = float(assistance)
+        if assistance:
+            self._assist()
 
     @property
     def exoskeleton_torque(self) -> float:
@@ -101,18 +108,21 @@ class Walker:
         device: str | Device | None = None,
         *,
         pressure: bool = False,
+        assistance: float = 0.0,
     ) -> "Walker":
         """Walker of an MJCF file, or a shipped one by its name.
 
         Args:
-          path: MJCF file; or ``planar22`` (planar, 22 muscles), ``myolegs26`` or ``myolegs`` (3D,
-            26 or 80 muscles), or ``planar22_exo``, which is ``planar22`` with the device ``ankle``.
+          path: MJCF file; or ``planar22`` (planar, 22 muscles), ``space26``, ``myolegs26`` or
+            ``myolegs`` (3D, 26, 26 and 80 muscles), or ``planar22_exo``, which is ``planar22`` with
+            the device ``ankle``.
           anatomy: names of the parts; by default those of the shipped model, of the file
             ``NAME.anatomy.yaml`` next to ``NAME.xml``, or of MyoAssist.
           slope: rise of the ground in the direction of walking [deg].
           stairs: stairs on the ground.
           device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
           pressure: add sensors of the centre of pressure of each foot, for controllers that use it.
+          assistance: strength of the springs that hold the pelvis upright, 0 to 1.
 
         Raises:
           ModelError: the file is missing or does not compile.
@@ -136,7 +146,8 @@ class Walker:
                     f"models: {listing(SHIPPED_MODELS)}.{did_you_mean(path.name, SHIPPED_MODELS)}"
                 )
             elif device is None and stairs is None and not pressure:
-                return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
+                model = mujoco.MjModel.from_xml_path(str(path))
+                return cls(model, anatomy, str(path), slope, assistance=assistance)
             else:
                 spec = mujoco.MjSpec.from_file(str(path))
             if device is not None:
@@ -151,7 +162,7 @@ class Walker:
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
         digest = hashlib.sha256(spec.to_xml().encode()).hexdigest()
-        return cls(model, anatomy, str(path), slope, stairs, digest)
+        return cls(model, anatomy, str(path), slope, stairs, digest, assistance)
 
     @functools.cached_property
     def muscle_groups(self) -> tuple[str, ...]:
@@ -228,6 +239,20 @@ class Walker:
         geom = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, self.anatomy.terrain)
         if geom >= 0 and self.model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_HFIELD:
             self.model.geom_pos[geom] = (0.0, 0.0, NO_TERRAIN_HEIGHT)
+
+    def _assist(self) -> None:
+        """Set the springs and dampers of the pelvis."""
+        if not 0.0 <= self.assistance <= 1.0:
+            raise GaitError(f"the assistance is {self.assistance:g}; it must be from 0 to 1")
+        if not self.anatomy.assistance:
+            raise GaitError(
+                f"{self.source} has no springs that assist its walk (assistance in the anatomy "
+                f"{self.anatomy.name!r}); remove assistance, or choose the walker space26"
+            )
+        for name, spring in self.anatomy.assistance.items():
+            joint = self.parts.id(mujoco.mjtObj.mjOBJ_JOINT, "joint", name)
+            self.model.jnt_stiffness[joint] += self.assistance * spring.stiffness
+            self.model.dof_damping[self.model.jnt_dofadr[joint]] += self.assistance * spring.damping
 
     def _tilt_ground(self) -> None:
         """Tilt the ground plane about the origin."""

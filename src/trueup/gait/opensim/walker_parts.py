@@ -12,7 +12,8 @@ from trueup.errors import GaitError
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models._spec_parts import add_ground, add_sensor, add_sole, add_touch
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy
-from trueup.gait.models.planar22 import UPRIGHT, of_legs, planar22_anatomy, planar22_numbers
+from trueup.gait.models.human_walker import UPRIGHT, of_legs
+from trueup.gait.models.planar22 import planar22_anatomy, planar22_numbers
 from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.model import OsimModel, Remark
 

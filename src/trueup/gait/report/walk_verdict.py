@@ -51,9 +51,9 @@ def judge_walk(
 
     A steady walk is complete, keeps its target speed, and keeps walking in most repeats under
     perturbations that are not used in searches. A natural walk has the joint angles of the norm,
-    and meets the criteria of :func:`~trueup.gait.report.natural_walk.natural_walk`. A
-    walk that falls, or does not survive most perturbed repeats, is ``do not use``. Any other failed
-    criterion is ``look``, as is a walk without a test of its steadiness.
+    and meets the criteria of :func:`~trueup.gait.report.natural_walk.natural_walk`. A walk that
+    falls, is assisted, or does not survive most perturbed repeats, is ``do not use``. Any other
+    failed criterion is ``look``, as is a walk without a test of its steadiness.
 
     Args:
       problem: scenarios.
@@ -67,6 +67,14 @@ def judge_walk(
     stays_up = True
     for k, scenario in enumerate(problem.scenarios):
         prefix = f"{scenario.name}: " if len(problem.scenarios) > 1 else ""
+        if strength := scenario.simulation.walker.assistance:
+            reasons.append(
+                Reason(
+                    Grade.DO_NOT_USE,
+                    f"{prefix}Springs hold its pelvis upright (assistance {strength:g}): continue "
+                    "the search to a walk without them (assistance=0).",
+                )
+            )
         records = scenario.simulation.run(vector[None])
         criteria.append(_lasting(scenario, records, prefix))
         if not criteria[-1].met:

@@ -26,6 +26,8 @@ def how_it_walks(problem: GaitProblem) -> str:
         if walker.stairs is not None:
             rise, depth = walker.stairs.rise, walker.stairs.run
             ground = f"on stairs, {abs(rise):g} m {'up' if rise > 0 else 'down'} every {depth:g} m"
+        if walker.assistance:
+            ground = f"{ground} with assistance {walker.assistance:g}"
         name = Path(walker.source).name
         words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
     return "; ".join(dict.fromkeys(words))

@@ -61,18 +61,32 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     if configuration.stages is None:
         return _problem(configuration, threads)
     staged, stages = configuration.staged, configuration.stages
-    continuations = [_continuation(one, stages[name], threads) for name, one in staged]
+    assisted = [staged[0][1].assistance, *(one.assistance for _, one in staged)]
+    continuations = [
+        _continuation(one, stages[name], before, threads)
+        for (name, one), before in zip(staged, assisted, strict=False)
+    ]
     return StagedProblem([name for name, _ in staged], continuations)
 
 
 def _continuation(
-    configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int
+    configuration: GaitConfiguration, stage: Mapping[str, Any], assisted: float, threads: int
 ) -> Continuation:
-    """The problem of a stage, with intermediate steps from its initial condition."""
+    """The problem of a stage, with intermediate steps from its initial condition.
+
+    Args:
+      configuration: configuration of the stage.
+      stage: the stage.
+      assisted: assistance of the stage before it.
+      threads: number of simulation threads.
+    """
     target = _problem(configuration, threads)
     begins_at = stage.get(BEGINS_AT)
     if GRADUALLY not in stage:
         return Continuation(target)
+    if assisted != configuration.assistance:
+        steps = _changing_assistance(configuration, assisted, stage[GRADUALLY], threads)
+        return Continuation(target, steps)
     if begins_at is None:
         return Continuation(
             target, _growing_perturbations(configuration, stage[GRADUALLY], threads)
@@ -93,6 +107,23 @@ def _continuation(
         return Step(f"at {' and '.join(words)}", lambda: _problem(own, threads))
 
     return Continuation(target, [step(number) for number in range(1, steps)])
+
+
+def _changing_assistance(
+    configuration: GaitConfiguration, assisted: float, steps: int, threads: int
+) -> list[Step]:
+    """Intermediate steps of a stage with another assistance than the stage before it.
+
+    The square root of the assistance changes evenly, so that the last steps to none are small.
+    """
+    begin, end = np.sqrt([assisted, configuration.assistance])
+
+    def step(number: int) -> Step:
+        strength = float(begin + number / steps * (end - begin)) ** 2
+        own = configuration.model_copy(update={"assistance": strength})
+        return Step(f"assistance {strength:.2g}", lambda: _problem(own, threads))
+
+    return [step(number) for number in range(1, steps)]
 
 
 def _growing_perturbations(
@@ -121,7 +152,14 @@ def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     references = configuration.references or [None] * len(conditions)
     scenarios = []
     for (speed, slope), reference in zip(conditions, references, strict=True):
-        walker = Walker.load(model, slope=slope, stairs=stairs, device=device, pressure=pressure)
+        walker = Walker.load(
+            model,
+            slope=slope,
+            stairs=stairs,
+            device=device,
+            pressure=pressure,
+            assistance=configuration.assistance,
+        )
         settings = _settings(configuration, threads)
         simulation = WalkSimulation(walker, settings, controller, profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""

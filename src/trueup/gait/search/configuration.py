@@ -91,12 +91,15 @@ class GaitConfiguration(BaseModel):
     """Device on the model: ankle, hip or hip_extension; baseline for none; default: ankle if the
     exoskeleton is on, else none. Device names of MyoAssist select the nearest one."""
     model_file: Annotated[str | None, Option("XML", aliases=("--model-path",))] = None
-    """MJCF file of the walker, or the name of a model of the package: planar22, myolegs26, myolegs.
-    By default the model with the number of muscles."""
+    """MJCF file of the walker, or the name of a model of the package: planar22, space26, myolegs26,
+    myolegs. By default the model with the number of muscles."""
     controller: Annotated[str | None, Option("FILE")] = None
     """YAML file with own reflexes, in the form of reflexes.yaml of the package."""
     sim_time: Annotated[float, Option("S")] = Field(default=20.0, gt=0.0, le=3600.0)
     """Simulated time [s]."""
+    assistance: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Strength of springs and dampers that hold the pelvis of a walker in space upright and in the
+    plane of walking, 0 to 1; a search lowers it in stages."""
     pose_key: Annotated[str, Option("NAME")] = "walk_left"
     """Keyframe to start from."""
     start_in_cycle: bool = False
@@ -208,7 +211,7 @@ class GaitConfiguration(BaseModel):
     pay; warp-cpu: the kernels of the card on one core, for tests."""
     param_path: Annotated[str | None, Option("PATH", aliases=("--from",))] = None
     """Start: a run directory, a vector or a parameter file; shipped: the walk of the package;
-    nominal: the nominal vector."""
+    shipped3d: that in space; nominal: the nominal vector."""
     stages: dict[str, dict[str, Any]] | None = None
     """Stages of the search, in order: by name, the values of this configuration that hold in it;
     maxiter of the configuration limits all stages together. As KEY=VALUE: names of the stages

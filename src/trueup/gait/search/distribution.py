@@ -7,13 +7,12 @@ search that retargets the walk to another speed or slope starts with this distri
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_DISTRIBUTION
+from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_DISTRIBUTION, start_path
 from trueup.parameters import Space
 
 DISTRIBUTION = "distribution.json"
@@ -101,7 +100,7 @@ def distribution_at(param_path: str | None) -> SearchDistribution | None:
     """
     if param_path is None:
         return None
-    path = SHIPPED_DISTRIBUTION if param_path == SHIPPED else Path(param_path) / DISTRIBUTION
+    path = SHIPPED_DISTRIBUTION if param_path == SHIPPED else start_path(param_path) / DISTRIBUTION
     if not path.is_file():
         return None
     try:

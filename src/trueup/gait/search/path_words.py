@@ -4,9 +4,9 @@ from pathlib import Path
 
 from trueup.gait.costs.norm_names import ADULT
 from trueup.gait.models._shipped_models import SHIPPED_MODELS
-from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
+from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED_WALKS
 
-PATH_WORDS = (*SHIPPED_MODELS, ADULT, NOMINAL, SHIPPED)
+PATH_WORDS = (*SHIPPED_MODELS, ADULT, NOMINAL, *SHIPPED_WALKS)
 """Names of the models, norms and starts of the package."""
 
 

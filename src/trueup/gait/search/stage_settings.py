@@ -8,8 +8,9 @@ finds a first walk; it is skipped if the search starts from an earlier walk. ``o
 true`` marks a stage that moves an earlier walk to another speed or slope; it is skipped otherwise.
 ``false`` inverts these conditions. ``gradually: 10`` moves it in ten steps, each as soon as enough
 candidates complete the walk (:mod:`trueup.gait.search.continuation`); where there are 40 steps or
-more, several at a time. In a later gradual stage, and at the speed and slope of the walk, the sizes
-of perturbed repeats grow in ten steps.
+more, several at a time. In a stage with another ``assistance`` than the stage before it, the
+assistance changes in ten steps. In a later gradual stage, and at the speed and slope of the walk,
+the sizes of perturbed repeats grow in ten steps.
 
 ``step: 1.5`` continues with the final distribution of the previous stage, its step size times this
 factor, instead of a new one of ``sigma_gain``; a first stage continues with that of the search that
@@ -37,8 +38,8 @@ ATTEMPTS = "attempts"
 """Key of a stage with restarts: their number, and generations of each."""
 
 GRADUALLY = "gradually"
-"""Key of a stage that moves to another speed or slope, or to the full size of its perturbations,
-gradually: number of steps."""
+"""Key of a stage that moves to another speed or slope, to its assistance, or to the full size of
+its perturbations, gradually: number of steps."""
 
 BEGINS_AT = "begins_at"
 """Key of such a stage with speed [m/s] and slope [deg] of its initial walk; set at the start of a
@@ -57,6 +58,7 @@ STAGE_KEYS = (
     "tgt_sym_th",
     "tgt_grf_th",
     "sim_time",
+    "assistance",
     "num_strides",
     "popsize",
     "maxiter",

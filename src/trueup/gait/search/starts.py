@@ -19,7 +19,7 @@ from trueup.gait.search.earlier_runs import (
     values_from,
 )
 from trueup.gait.search.problem import GaitProblem
-from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_CONDITION, start_path
+from trueup.gait.search.shipped_walk import SHIPPED_CONDITION, SHIPPED_WALKS, start_path
 from trueup.gait.search.stage_settings import (
     BEGINS_AT,
     FROM_NOMINAL,
@@ -88,7 +88,7 @@ def _with_beginnings(configuration: GaitConfiguration, stages: Stages) -> Stages
 def _former_conditions(configuration: GaitConfiguration) -> list[tuple[float, float]] | None:
     """Speeds and slopes of the initial walk of a search; None if unknown."""
     path = configuration.param_path
-    if path == SHIPPED:
+    if path in SHIPPED_WALKS:
         return [SHIPPED_CONDITION]
     former = None if path is None else former_configuration(start_path(path))
     return None if former is None else former.conditions

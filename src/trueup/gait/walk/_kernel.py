@@ -258,7 +258,7 @@ def control_walk(program, body, fibers, rules, fields, walks, i, tick, acts):
         return True
     # noise is added after the frame, which contains the exact signals
     push(fields, walks.disturbances[i], part.torso, tick, i)
-    disturb_senses(walks.disturbances[i], rule.threshold, time, measured)
+    disturb_senses(walks.disturbances[i], rule.threshold, time, part.optional_signals, measured)
     stimulation = walks.stimulation[i]
     step_reflexes(
         program,

@@ -107,15 +107,14 @@ def _pose_entries(anatomy: Anatomy, pose: Pose, frontal: bool) -> list[Entry]:
     bases = {joint: pose.base[joint] for joint in pose.base}
     if frontal:
         joints |= anatomy.frontal_joints
-        bases |= {
-            joint: {"right": FRONTAL_POSE_BASE, "left": FRONTAL_POSE_BASE}
-            for joint in anatomy.frontal_joints
-        }
+        same: dict[Side, float] = {"right": FRONTAL_POSE_BASE, "left": FRONTAL_POSE_BASE}
+        bases |= {joint: pose.frontal_base.get(joint, same) for joint in anatomy.frontal_joints}
     for joint, pattern in joints.items():
         for side in ("right", "left"):
             name = anatomy.named(pattern, side)
             entries.append(Entry(name, "pose", anatomy.pose_spread, bases[joint][side], "deg"))
-    speed = anatomy.speed
-    name = f"vel_{anatomy.root.forward}"
-    entries.append(Entry(name, "pose", speed.scale, speed.offset, "m/s", speed.lower, speed.upper))
+    more = {f"vel_{anatomy.root.forward}": anatomy.speed, **(pose.sideways if frontal else {})}
+    for name, one in more.items():
+        unit = "m/s" if name.startswith("vel_") else "deg"
+        entries.append(Entry(name, "pose", one.scale, one.offset, unit, one.lower, one.upper))
     return entries

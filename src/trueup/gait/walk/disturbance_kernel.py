@@ -8,7 +8,7 @@ the order of execution. Its bits are those of splitmix64: G. L. Steele, D. Lea a
 import numpy as np
 
 from trueup.gait.compiled import compiled
-from trueup.gait.controller._registers import Measured
+from trueup.gait.controller._registers import Measured, OptionalSignal
 
 DISTURBANCE = np.dtype(
     [
@@ -73,9 +73,9 @@ def noise_of(key, count):
 
 
 @compiled
-def disturb_senses(disturbance, threshold, time, measured):
-    """Add noise to the measured signals ``(2, signals)`` of a walk; contact follows the noisy
-    load."""
+def disturb_senses(disturbance, threshold, time, optional, measured):
+    """Add noise to the measured signals ``(2, signals)`` of a walk, with optional ones from the
+    index ``optional`` on; contact follows the noisy load."""
     size = disturbance.noise
     if size == 0.0:
         return
@@ -88,7 +88,7 @@ def disturb_senses(disturbance, threshold, time, measured):
             if s == Measured.contact:
                 continue
             deviation = size
-            if s in RATES:
+            if s in RATES or s == optional + OptionalSignal.hip_adduction_rate:
                 deviation = RATE * size
             row[s] += deviation * noise_of(disturbance.key, count)
         row[Measured.contact] = 1.0 if row[Measured.load] > threshold else 0.0

@@ -46,7 +46,8 @@ class WalkSimulation:
     Args:
       walker: walker.
       settings: settings of the simulation.
-      controller: reflex controller; by default the shipped one.
+      controller: reflex controller; by default the shipped one, with the additional reflexes of
+        the walker.
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
@@ -63,7 +64,7 @@ class WalkSimulation:
     ):
         self.walker = walker
         self.settings = WalkSettings() if settings is None else settings
-        self.controller = default_controller() if controller is None else controller
+        self.controller = controller or default_controller(walker.anatomy.reflexes)
         self.profile = profile
         if profile is not None and not walker.has_exoskeleton:
             raise GaitError(
@@ -91,7 +92,7 @@ class WalkSimulation:
             compat=settings.compat,
         )
         self.body = walker.body_map(self.layout.muscles)
-        self.body.parts["foot_signals"] = FIRST_FORCE + len(self.layout.muscles)
+        self.body.parts["optional_signals"] = FIRST_FORCE + len(self.layout.muscles)
         if self.controller.senses(OF_PRESSURE) and (self.body.parts["pressure"] < 0).any():
             raise GaitError(
                 f"the controller {self.controller.name!r} senses the centre of pressure, and "
