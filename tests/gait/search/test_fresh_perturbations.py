@@ -19,6 +19,7 @@ from trueup.gait.search.fresh_perturbations import (
     means_of_generations,
     reevaluated,
 )
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.parameters import Space
 from trueup.runs import Store
 
@@ -45,6 +46,7 @@ class Walks(VectorisedCosts):
         self.noise = noise
         self.perturbations = Perturbations(2, seed=7, first_unperturbed=True)
         self.seen: list[tuple[int, np.ndarray]] = []
+        self.scenarios = ()
         self.terms = {}
 
     def cost(self, X):
@@ -232,6 +234,23 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
         "40 candidates",
     ):
         assert words in judged.message
+
+
+def test_a_candidate_that_falls_soon_after_the_search_is_passed_over(monkeypatch):
+    short = {"sim_time": 0.8, "cost": "vel", "perturbed_repeats": 2, "unperturbed_repeat": True}
+    problem = make_problem(load_configuration(FIRST_WALK).with_changes(short), threads=1)
+    given = json.loads(SHIPPED_WALK.read_text())["parameters"]
+    falls_after_a_second = problem.space.start
+    shipped = np.array([given[name] for name in problem.space.names])
+    monkeypatch.setattr(
+        problem, "costs", lambda X: np.any(falls_after_a_second != X, axis=1).astype(float)[:, None]
+    )
+    judged = reevaluated(problem, np.array([falls_after_a_second, shipped]))
+    np.testing.assert_array_equal(judged.x, shipped)
+    assert judged.cost == 1.0 and "without 1 cheaper ones that fall" in judged.message
+    alone = reevaluated(problem, falls_after_a_second[None])
+    np.testing.assert_array_equal(alone.x, falls_after_a_second)
+    assert "that fall" not in alone.message
 
 
 def test_nothing_is_judged_without_perturbed_repeats():

@@ -8,7 +8,7 @@ generations, and during the search the best candidate is evaluated on walks that
 for its selection.
 
 In both cases the result is selected after the search, among the candidates of the last generations
-and their means, over unseen perturbations (:func:`reevaluated`).
+and their means, over unseen perturbations, and by a longer walk without (:func:`reevaluated`).
 """
 
 from collections.abc import Iterator
@@ -23,6 +23,7 @@ from trueup.fitting import SEARCH_METHODS, CmaEs, CmaEsSettings
 from trueup.fitting.problem import Failures, Problem
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.walk.perturbations import Perturbations
+from trueup.gait.walk.records import End
 from trueup.parameters import Space
 
 _JUDGED = 4
@@ -36,6 +37,10 @@ _LAST, _FIFTH = 5, 5
 
 _CHOSEN, _TOLD = 16, 20
 """Smallest number of repeats for the selection among the final candidates, and for its cost."""
+
+_LONGER, _AT_ONCE = 2, 16
+"""Duration of a walk without perturbations that a selected candidate completes, relative to that of
+the search, and number of candidates that are simulated at once, in the order of their costs."""
 
 _JUDGEMENT = 2**32 - 1
 """Generation number in the seed of the reevaluation."""
@@ -162,10 +167,12 @@ def evaluation_repeats(own: Perturbations) -> Perturbations:
 
 
 def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
-    """The cheapest of candidates ``(k, p)`` over unseen perturbations.
+    """The cheapest of candidates ``(k, p)`` over unseen perturbations, of those that do not fall
+    without perturbations within twice the duration of the search; of all if each falls.
 
     The cheapest candidates of a generation are so partly by chance, and most marginal walks fall
-    under other perturbations.
+    under other perturbations, or slowly depart from their cycle and fall after the end of the
+    walks of the search.
 
     Raises:
       GaitError: the problem has no perturbed repeats.
@@ -175,7 +182,9 @@ def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
         raise GaitError("reevaluation requires perturbed repeats, and the problem has none")
     repeats = max(own.repeats, _CHOSEN)
     with _walked_over(problem, replace(own, repeats=repeats, seed=_seed(own, _JUDGEMENT, 0))):
-        best = candidates[[int(np.argmin(problem.costs(candidates)))]]
+        ordered = candidates[np.argsort(problem.costs(candidates)[:, 0], kind="stable")]
+    steady = _first_steady(problem, ordered)
+    best = ordered[[steady or 0]]
     others = evaluation_repeats(own)
     with _walked_over(problem, others):
         cost = float(problem.costs(best)[0, 0])
@@ -183,7 +192,30 @@ def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
         f"cost {cost:.6g}, a mean over {others.repeats} repeats; selected over {repeats} other "
         f"repeats as the best of {len(candidates)} candidates and means of the last generations"
     )
+    if steady:
+        message += (
+            f", without {steady} cheaper ones that fall without perturbations within {_LONGER} "
+            "times the duration of the search"
+        )
     return Reevaluated(best[0], cost, message)
+
+
+def _first_steady(problem: GaitProblem, candidates: np.ndarray) -> int | None:
+    """Index of the first of candidates ``(k, p)`` that does not fall without perturbations within
+    :data:`_LONGER` times the duration of the search in any scenario; None if each falls."""
+    simulations = [
+        one.simulation.with_settings(duration=_LONGER * one.simulation.settings.duration)
+        for one in problem.scenarios
+    ]
+    for start in range(0, len(candidates), _AT_ONCE):
+        part = candidates[start : start + _AT_ONCE]
+        stays_up = np.ones(len(part), bool)
+        for simulation in simulations:
+            records = simulation.run(problem.parameters.complete(part))
+            stays_up &= records.ended == End.running
+        if stays_up.any():
+            return start + int(np.argmax(stays_up))
+    return None
 
 
 @contextmanager
