@@ -92,7 +92,7 @@ def export_randomisation(
         on a device, or the folder contains files.
       SimulationError: the requested device cannot simulate the draws.
       FitError: too few draws reproduce the held-out recording, their band misses it, a parameter
-        has no limits , or the number of draws, seed or number of joints is out of range.
+        has no limits, or the number of draws, seed or number of joints is out of range.
       FitError: the form is unknown, or does not support these draws.
     """
     _check_numbers(draws, seed, joints)
