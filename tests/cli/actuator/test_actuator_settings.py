@@ -112,7 +112,7 @@ def test_an_option_is_the_same_as_its_key(called, command, key, spelling):
 def test_every_key_of_an_export_reaches_the_library(monkeypatch, tmp_path, key):
     params = str(save_model(ServoModel.create("xl330", "m1"), tmp_path / "m1.json"))
     found = []
-    monkeypatch.setattr("trueup.actuators.load_catalogue", lambda *a, **k: found.append((a, k)))
+    monkeypatch.setattr("trueup.actuators.catalogue.entries.use_catalogue", found.append)
     monkeypatch.setattr("trueup.actuators.read_logs", lambda *a, **k: found.append(k["skip_bad"]))
 
     def export(model, form, *, output, report, **settings):
