@@ -190,7 +190,7 @@ def walker():
             above = part["parent"]
             parent = above if above in ("pelvis", "torso") else f"{above}_{side}"
             place = text(at(above, part["place"], side))
-            moves = part.get("joint")
+            (moves,) = part.get("joints", (None,))
             if moves is None or moves == "mtp_angle":
                 joints.append(joint("WeldJoint", full, parent, full, place=place))
                 continue
