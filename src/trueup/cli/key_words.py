@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import get_type_hints
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*=")
+_OPTION = re.compile(r"--?[A-Za-z]")
+"""Start of an option; a word such as ``-5`` is a value."""
 
 
 def split_keys(words: Sequence[str], command: type) -> tuple[list[str], tuple[str, ...]]:
@@ -28,4 +30,4 @@ def split_keys(words: Sequence[str], command: type) -> tuple[list[str], tuple[st
 
 def _takes_value(word: str, flags: set[str]) -> bool:
     """Whether the word is an option whose value follows as the next word."""
-    return word.startswith("-") and "=" not in word and word.replace("_", "-") not in flags
+    return bool(_OPTION.match(word)) and "=" not in word and word.replace("_", "-") not in flags

@@ -117,8 +117,12 @@ def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
     assert not ready(fell=fell, stopped=np.repeat([0.0, 1.0], [7, 3]))
     assert not ready(velocity=np.full(10, 0.25)) and not ready(velocity=np.full(10, np.nan))
-    assert ready(velocity=np.repeat([0.07, np.nan], [3, 7]))
-    assert not ready(velocity=np.repeat([0.09, np.nan], [3, 7]))
+    assert ready(velocity=np.repeat([0.04, 0.25], 5))
+    assert not ready(velocity=np.repeat([0.04, np.nan], [4, 6]))
+    assert not ready(velocity=np.repeat([0.06, np.nan], 5))
+    # half of those that do not fall, not of all
+    assert ready(fell=fell, velocity=np.repeat([np.nan, 0.04], [7, 3]))
+    assert not ready(fell=fell, velocity=np.repeat([np.nan, 0.04], [9, 1]))
 
 
 def begun(uphill, stages):
@@ -188,6 +192,16 @@ def test_a_search_that_went_back_resumes(uphill, held_up, generations):
     rest = advanced(search, problem, 40 - generations)
     assert advanced(again, problem, 40 - generations) == rest
     np.testing.assert_array_equal(again.ask(), search.ask())
+
+
+def test_a_search_says_how_far_it_came(uphill, held_up):
+    stages = {"adapt": {**STEEP["adapt"], "maxiter": 26}, "settle": {"maxiter": 1}}
+    problem, search = begun(uphill, stages)
+    advanced(search, problem, 26)
+    again = StagedSearch.from_state(search.state(), problem.space)
+    for one in (search, again):
+        advanced(one, problem, 1)
+        assert one.done() is not None and "adapt ended at 1.1 deg, before its target" in one.message
 
 
 GENTLE = {"begins_at": [1.25, 1.0], "gradually": 2, "maxiter": 9}

@@ -142,7 +142,7 @@ class WalkObjective:
     symmetry_threshold: float = 0.1
     speed_tolerance: float = 0.0
     grf_threshold: float = 1.5
-    clearance: float = 0.01
+    clearance: float = 0.03
     trunk: str | None = None
     reference: GaitReference | None = field(default=None, repr=False)
 

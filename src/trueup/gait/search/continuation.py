@@ -22,7 +22,7 @@ STAY_UP = 0.4
 FEW = 0.1
 """Fraction of the walks of a generation without a fall below which the search goes back."""
 
-PACE = 0.08
+PACE = 0.05
 """Largest deviation from the target speed of the better half of these walks [m/s]."""
 
 
@@ -71,9 +71,10 @@ class Continuation:
 
 def is_ready(problem: GaitProblem) -> bool:
     """Whether the last candidates of a problem are ready for the next step."""
-    if not complete_walks(problem) >= STAY_UP:
+    complete = complete_walks(problem)
+    if not complete >= STAY_UP:
         return False
-    needed = max(1, round(0.5 * STAY_UP * len(_of_each(problem, "fell")[0])))
+    needed = max(1, round(0.5 * complete * len(_of_each(problem, "fell")[0])))
     return all(
         np.sort(values)[needed - 1] <= PACE  # NaN of walks without a stride are sorted last
         for scenario, values in zip(problem.scenarios, _of_each(problem, "velocity"), strict=True)

@@ -26,7 +26,7 @@ from trueup.gait.search.stage_settings import ATTEMPTS, BEGINS_AT, STEP
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.parameters import Space
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 """Version of the format of :meth:`StagedSearch.state`."""
 
 STAY = 2
@@ -132,6 +132,7 @@ class StagedSearch:
         self._generations_at_step, self._is_ready, self._complete = 0, False, 1.0
         # number of steps of a move, and the last step whose candidates were ready
         self._stride, self._ready_at = LONGEST, 0
+        self._short = ""  # text on a stage that ended before its target
 
     def _search(self) -> Any:
         """The search of the current stage, with its initial distribution."""
@@ -230,13 +231,18 @@ class StagedSearch:
         if not (ends or (arrived and not is_last)):
             self._move(stage.steps)
             return
+        if stage.moves and self.step + 1 < stage.steps:
+            self._short = (
+                f"; stage {stage.name} ended {stage.words[self.step]}, before its target: a search "
+                "for a condition on the way, and one from its run, reach further"
+            )
         if not is_last and np.isfinite(inner.cost):
             self._enter_next()
             return
         converged = inner.done()
         self.status = Status.ITERATION_LIMIT if converged is None else converged
         how = f"the limit of {stage.generations} generations" if converged is None else "converged"
-        self.message = f"cost {inner.cost:.6g}: {how} in {self.words}"
+        self.message = f"cost {inner.cost:.6g}: {how} in {self.words}{self._short}"
 
     @property
     def _is_steady(self) -> bool:
@@ -289,6 +295,7 @@ class StagedSearch:
             "level": self.step,
             "at_level": self._generations_at_step,
             "moves_by": [self._stride, self._ready_at],
+            "short": self._short,
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -328,6 +335,7 @@ class StagedSearch:
         search.stage, search.step = int(state["stage"]), int(state["level"])
         search._generations_at_step = int(state["at_level"])
         search._stride, search._ready_at = map(int, state["moves_by"])
+        search._short = str(state["short"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
