@@ -204,6 +204,32 @@ def test_a_search_says_how_far_it_came(uphill, held_up):
         assert one.done() is not None and "adapt ended at 1.1 deg, before its target" in one.message
 
 
+def test_the_finished_share_is_of_simulated_time(uphill):
+    stages = {
+        "walk": {"maxiter": 2},
+        "steady": {"maxiter": 3, "perturbed_repeats": 2},
+        "longer": {"maxiter": 1, "sim_time": 0.9},
+    }
+    problem, search = begun(uphill, stages)
+    shares, limited = [search.share(6)], [search.share(3)]
+    for _ in range(5):
+        advanced(search, problem, 1)
+        shares.append(search.share(6))
+        limited.append(search.share(3))
+    # 2 generations of one walk of 0.3 s, 3 of two, 1 of one of 0.9 s
+    np.testing.assert_allclose(shares, np.array([0, 1, 2, 4, 6, 8]) / 11)
+    np.testing.assert_allclose(limited[:4], np.array([0, 1, 2, 4]) / 4)
+
+
+def test_a_stage_that_moves_is_expected_to_go_on_at_its_pace(uphill, held_up):
+    stages = {"adapt": STEEP["adapt"], "settle": {"maxiter": 8}}
+    problem, search = begun(uphill, stages)
+    advanced(search, problem, 10)
+    assert search.share(98) == pytest.approx(10 / (10 + 10 * 59 / 20 + 8), abs=0.01)
+    advanced(search, problem, 40)  # to and fro at a slope that is too steep
+    assert search.share(98) < 0.6
+
+
 GENTLE = {"begins_at": [1.25, 1.0], "gradually": 2, "maxiter": 9}
 """A stage that goes to 2 degrees over 1.5."""
 

@@ -406,6 +406,8 @@ def test_overrides_may_stand_before_and_after_options(data, tmp_path, capsys):
         (["a=1", "--output=x", "b=2"], ["--output=x"], ("a=1", "b=2")),
         (["a=1", "--dry_run", "b=2", "--output"], ["--dry_run", "--output"], ("a=1", "b=2")),
         (["--seed", "3", "a=1"], ["--seed", "3"], ("a=1",)),
+        (["--seed", "-5", "a=1"], ["--seed", "-5"], ("a=1",)),
+        (["--seed", "-.5", "a=1", "b=2"], ["--seed", "-.5"], ("a=1", "b=2")),
         (["--quiet"], ["--quiet"], ()),
     ],
 )

@@ -86,6 +86,12 @@ class Stage:
         count, each = self.restarts
         return self.generations + (count - 1) * each
 
+    @property
+    def work(self) -> float:
+        """Simulated time of a generation without falls, relative to that of other stages."""
+        own = self.configuration
+        return (own.popsize or 1) * max(own.perturbed_repeats, 1) * own.sim_time
+
     def search(self, space: Space) -> Any:
         """The search of the stage in its initial state."""
 
@@ -179,6 +185,24 @@ class StagedSearch:
         """Cost of the best candidate without the constants of remaining steps."""
         # the best candidate may be of an earlier step than the last batch
         return self.cost % self.cost_per_step if np.isfinite(self.cost) else self.cost
+
+    def share(self, limit: int) -> float:
+        """Finished share of the simulated time of a search of at most ``limit`` generations.
+
+        A stage that moves ends with its last step: it is expected to go on at its pace so far.
+        """
+        rows = [int(row["stage"]) for row in self.history]
+        finished = np.bincount(rows, minlength=len(self.stages))
+        finished = finished * (self.generation / max(len(rows), 1))  # a long history has fewer rows
+        done = sum(n * stage.work for n, stage in zip(finished, self.stages, strict=True))
+        left, to_do = limit - self.generation, 0.0
+        for stage, n in list(zip(self.stages, finished, strict=True))[self.stage :]:
+            expected = stage.all_generations - n
+            if stage.moves and self.step:
+                expected = min(expected, round(n * (stage.steps - 1 - self.step) / self.step))
+            generations = max(0, min(expected, left))
+            left, to_do = left - generations, to_do + generations * stage.work
+        return float(done / max(done + to_do, 1e-9))
 
     # --- ask and tell ----------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Loop of a study: ask, evaluate, tell, save; and resume after an interruption."""
 
 import contextlib
+import dataclasses
 import hashlib
 import math
 import time
@@ -285,7 +286,14 @@ class _Loop:
         """Finished share of the run; None if it ends long before its limits."""
         if getattr(self.search, "ends_by_itself", False):
             return None
-        return self.budget.fraction(self.store.evaluations, self.generation, self.seconds)
+        limits, share_of = self.budget, getattr(self.search, "share", None)
+        if share_of is None or limits.max_generations is None:
+            return limits.fraction(self.store.evaluations, self.generation, self.seconds)
+        # generations of its stages differ in work
+        share = share_of(limits.max_generations)
+        others = dataclasses.replace(limits, max_generations=None)
+        used = others.fraction(self.store.evaluations, self.generation, self.seconds)
+        return max(share, used or 0.0)
 
     def solution(self, names: tuple[str, ...], status: Status, message: str) -> Solution:
         x = np.array(self.search.x, float)
