@@ -164,3 +164,15 @@ def test_a_fall_ends_with_its_last_state(walk):
     data = forwarded(high.walker.model, series.states[-1])
     assert data.time == pytest.approx(series.time[-1])
     assert data.xpos[high.walker.model.body("pelvis").id, 2] < 0.93
+
+
+@pytest.mark.parametrize(("slope", "compat", "limit"), [(0, False, 25), (4, False, 29), (4, True, 25)])
+def test_a_walker_may_lean_further_into_a_slope(slope, compat, limit):
+    walker = Walker.load("planar22", slope=float(slope))
+    simulation = WalkSimulation(walker, WalkSettings(duration=0.1, compat=compat, threads=1))
+    tilt = simulation.parameters.index("pelvis_tilt")
+    entry = simulation.parameters.entries[tilt]
+    X = np.tile(simulation.parameters.start, (2, 1))
+    X[:, tilt] = (-(limit + np.array([-3.0, 3.0])) - entry.offset) / entry.scale  # forwards [deg]
+    upright, leaning = simulation.run(X).length
+    assert upright > leaning

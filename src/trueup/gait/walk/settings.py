@@ -36,7 +36,8 @@ class WalkSettings:
     lowest: float | None = None
     """Height of the pelvis below which the walker has fallen [m]; None: that of its anatomy."""
     steepest: float | None = None
-    """Tilt of the pelvis above which the walker has fallen [deg]; None: that of its anatomy."""
+    """Tilt of the pelvis above which the walker has fallen [deg]; None: that of its anatomy, and in
+    addition the slope of the ground, except with `compat`."""
     threads: int = 0
     """Number of simulation threads; 0 uses all cores."""
 

@@ -233,7 +233,9 @@ class WalkSimulation:
         rules["shortest_stance"] = shortest
         own, lowest, steepest = self.walker.anatomy, settings.lowest, settings.steepest
         rules["lowest"] = own.lowest if lowest is None else lowest
-        rules["steepest"] = np.deg2rad(own.steepest if steepest is None else steepest)
+        if steepest is None:  # people lean into a slope
+            steepest = own.steepest + (0.0 if settings.compat else abs(self.walker.slope))
+        rules["steepest"] = np.deg2rad(steepest)
         return rules
 
     def curves(self, X: np.ndarray) -> np.ndarray:
