@@ -126,7 +126,8 @@ class WalkObjective:
         quadratic, and beyond it linear (Huber 1964, Ann. Math. Statist. 35:73).
         A linear cost alone has a kink at the target speed.
       grf_threshold: largest ground reaction without cost [body weights].
-      clearance: smallest height of the soles in swing without cost [m].
+      clearance: smallest height of the soles in mid-swing without cost [m]; more than the toes of
+        adults have (0.013 m, Winter 1992), as a walk that grazes the ground is not robust.
       trunk: one of :data:`TRUNK_KINDS`; by default the trunk of the reference, or upright where it
         has none, see :attr:`trunk_kind`.
       reference: joint angles and optional activations to track.
