@@ -117,12 +117,12 @@ def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
     assert not ready(fell=fell, stopped=np.repeat([0.0, 1.0], [7, 3]))
     assert not ready(velocity=np.full(10, 0.25)) and not ready(velocity=np.full(10, np.nan))
-    assert ready(velocity=np.repeat([0.04, 0.25], 5))
-    assert not ready(velocity=np.repeat([0.04, np.nan], [4, 6]))
-    assert not ready(velocity=np.repeat([0.06, np.nan], 5))
+    assert ready(velocity=np.repeat([0.07, 0.25], 5))
+    assert not ready(velocity=np.repeat([0.07, np.nan], [4, 6]))
+    assert not ready(velocity=np.repeat([0.09, np.nan], 5))
     # half of those that do not fall, not of all
-    assert ready(fell=fell, velocity=np.repeat([np.nan, 0.04], [7, 3]))
-    assert not ready(fell=fell, velocity=np.repeat([np.nan, 0.04], [9, 1]))
+    assert ready(fell=fell, velocity=np.repeat([np.nan, 0.07], [7, 3]))
+    assert not ready(fell=fell, velocity=np.repeat([np.nan, 0.07], [9, 1]))
 
 
 def begun(uphill, stages):
@@ -192,6 +192,21 @@ def test_a_search_that_went_back_resumes(uphill, held_up, generations):
     rest = advanced(search, problem, 40 - generations)
     assert advanced(again, problem, 40 - generations) == rest
     np.testing.assert_array_equal(again.ask(), search.ask())
+
+
+def test_walks_that_stay_up_and_dawdle_go_on_after_six_generations(uphill, monkeypatch):
+    fell = np.zeros(6)
+
+    def costs(problem, X, failures=None):
+        problem.terms = {"fell": fell, "stopped": 0.0 * fell, "velocity": 0.2 + 0.0 * fell}
+        return np.sum(X**2, axis=1)[:, None]
+
+    monkeypatch.setattr(gait.GaitProblem, "costs", costs)
+    stages = {"adapt": {**STEEP["adapt"], "weights": {"velocity": 1.0}}}
+    problem, search = begun(uphill, stages)
+    assert advanced(search, problem, 13) == [0] * 6 + [4] * 6 + [8]
+    fell[:4] = 1.0  # fewer than 40 % stay up
+    assert set(advanced(search, problem, 20)) == {8}
 
 
 def test_a_search_says_how_far_it_came(uphill, held_up):

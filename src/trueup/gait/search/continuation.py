@@ -22,7 +22,7 @@ STAY_UP = 0.4
 FEW = 0.1
 """Fraction of the walks of a generation without a fall below which the search goes back."""
 
-PACE = 0.05
+PACE = 0.08
 """Largest deviation from the target speed of the better half of these walks [m/s]."""
 
 
