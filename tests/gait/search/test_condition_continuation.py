@@ -104,7 +104,7 @@ def test_a_run_that_stops_on_the_way_is_shown_where_it_was_to_go(uphill, tmp_pat
 
 def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     configuration = gait.load_configuration(FIRST_WALK)
-    configuration = configuration.with_changes({"weights": {"velocity": 1.0}})
+    configuration = configuration.with_changes({"weights": {"velocity": 1.0}, "tgt_vel_tol": 0.08})
     problem = gait.make_problem(configuration)
     still = np.zeros(10)
     fell = np.repeat([1.0, 0.0], 5)
@@ -192,21 +192,6 @@ def test_a_search_that_went_back_resumes(uphill, held_up, generations):
     rest = advanced(search, problem, 40 - generations)
     assert advanced(again, problem, 40 - generations) == rest
     np.testing.assert_array_equal(again.ask(), search.ask())
-
-
-def test_walks_that_stay_up_and_dawdle_go_on_after_six_generations(uphill, monkeypatch):
-    fell = np.zeros(6)
-
-    def costs(problem, X, failures=None):
-        problem.terms = {"fell": fell, "stopped": 0.0 * fell, "velocity": 0.2 + 0.0 * fell}
-        return np.sum(X**2, axis=1)[:, None]
-
-    monkeypatch.setattr(gait.GaitProblem, "costs", costs)
-    stages = {"adapt": {**STEEP["adapt"], "weights": {"velocity": 1.0}}}
-    problem, search = begun(uphill, stages)
-    assert advanced(search, problem, 13) == [0] * 6 + [4] * 6 + [8]
-    fell[:4] = 1.0  # fewer than 40 % stay up
-    assert set(advanced(search, problem, 20)) == {8}
 
 
 def test_a_search_says_how_far_it_came(uphill, held_up):

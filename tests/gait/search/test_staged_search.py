@@ -196,6 +196,8 @@ def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
         ({"maxiter": 2, "attempts": [2, 1], "gradually": 3}, "remove gradually or attempts"),
         ({"maxiter": 2, "gradually": 0}, "gradually must be from 1 to 1000"),
         ({"maxiter": 2, "begins_at": 1.25}, "a speed"),
+        ({"maxiter": 2, "other_condition": "hill"}, "true or false, or one of 'speed', 'slope'"),
+        ({"maxiter": 2, "from_nominal": "speed"}, "must be true or false$"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused(stage, told):
@@ -227,7 +229,8 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
     [
         ({}, ["improve"]),
         ({"tgt_vel": (0.8,)}, ["adapt", "steady_there"]),
-        ({"tgt_slope": (-5.0,)}, ["adapt", "steady_there"]),
+        ({"tgt_slope": (-5.0,)}, ["incline", "steady_there"]),
+        ({"tgt_vel": (1.0,), "tgt_slope": (2.0,)}, ["adapt", "steady_there"]),
         (
             {"param_path": "nominal", "tgt_slope": (-5.0,)},
             ["two_steps", "four_steps", "eight_steps", "walk", "settle", "steady"],

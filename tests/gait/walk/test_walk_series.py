@@ -166,7 +166,9 @@ def test_a_fall_ends_with_its_last_state(walk):
     assert data.xpos[high.walker.model.body("pelvis").id, 2] < 0.93
 
 
-@pytest.mark.parametrize(("slope", "compat", "limit"), [(0, False, 25), (4, False, 29), (4, True, 25)])
+@pytest.mark.parametrize(
+    ("slope", "compat", "limit"), [(0, False, 25), (4, False, 29), (4, True, 25)]
+)
 def test_a_walker_may_lean_further_into_a_slope(slope, compat, limit):
     walker = Walker.load("planar22", slope=float(slope))
     simulation = WalkSimulation(walker, WalkSettings(duration=0.1, compat=compat, threads=1))

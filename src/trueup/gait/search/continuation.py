@@ -22,8 +22,9 @@ STAY_UP = 0.4
 FEW = 0.1
 """Fraction of the walks of a generation without a fall below which the search goes back."""
 
-PACE = 0.08
-"""Largest deviation from the target speed of the better half of these walks [m/s]."""
+PACE = 0.04
+"""Largest cost of the speed of the better half of these walks [m/s], above its value at the speed
+tolerance."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def is_ready(problem: GaitProblem) -> bool:
         return False
     needed = max(1, round(0.5 * complete * len(_of_each(problem, "fell")[0])))
     return all(
-        np.sort(values)[needed - 1] <= PACE  # NaN of walks without a stride are sorted last
+        # NaN of walks without a stride are sorted last
+        np.sort(values)[needed - 1] <= 0.5 * scenario.objective.speed_tolerance + PACE
         for scenario, values in zip(problem.scenarios, _of_each(problem, "velocity"), strict=True)
         if isinstance(scenario.objective, WalkObjective)
         and scenario.objective.weights.get("velocity")

@@ -5,12 +5,13 @@ A stage is a name with values of the configuration for this stage, such as ``{"m
 
 ``from_nominal: true`` marks a stage for searches that start at the nominal vector, such as one that
 finds a first walk; it is skipped if the search starts from an earlier walk. ``other_condition:
-true`` marks a stage that moves an earlier walk to another speed or slope; it is skipped otherwise.
-``false`` inverts these conditions. ``gradually: 10`` moves it in ten steps, each as soon as enough
-candidates complete the walk (:mod:`trueup.gait.search.continuation`); where there are 40 steps or
-more, several at a time. In a stage with another ``assistance`` than the stage before it, the
-assistance changes in ten steps. In a later gradual stage, and at the speed and slope of the walk,
-the sizes of perturbed repeats grow in ten steps.
+true`` marks a stage that moves an earlier walk to another speed or slope, ``speed`` one to another
+speed, also on another slope, and ``slope`` one to another slope at its speed; it is skipped
+otherwise. ``false`` inverts these conditions. ``gradually: 10`` moves it in ten steps, each as soon
+as enough candidates complete the walk (:mod:`trueup.gait.search.continuation`); where there are 40
+steps or more, several at a time. In a stage with another ``assistance`` than the stage before it,
+the assistance changes in ten steps. In a later gradual stage, and at the speed and slope of the
+walk, the sizes of perturbed repeats grow in ten steps.
 
 ``step: 1.5`` continues with the final distribution of the previous stage, its step size times this
 factor, instead of a new one of ``sigma_gain``; a first stage continues with that of the search that
@@ -30,6 +31,9 @@ the nominal vector."""
 OTHER_CONDITION = "other_condition"
 """Key of a stage for an earlier walk at another speed or slope, or with ``false`` for all other
 searches."""
+
+KINDS = ("speed", "slope")
+"""Values of this key for one of these alone; a search that changes both changes the speed."""
 
 STEP = "step"
 """Key of a stage that continues the distribution of the previous one: factor of its step size."""
@@ -90,9 +94,11 @@ def check_stages(stages: Stages) -> None:
                 f"the stage {name!r} cannot change {listing(unknown)}; a stage can change "
                 f"{listing(known, 60)}.{did_you_mean(unknown[0], known)}"
             )
-        for key in (FROM_NOMINAL, OTHER_CONDITION):
-            if not isinstance(changes.get(key, False), bool):
-                raise ValueError(f"the stage {name!r}: {key} must be true or false")
+        for key, more in ((FROM_NOMINAL, ()), (OTHER_CONDITION, KINDS)):
+            value = changes.get(key, False)
+            if not isinstance(value, bool) and value not in more:
+                also = f", or one of {listing(more)}" if more else ""
+                raise ValueError(f"the stage {name!r}: {key} must be true or false{also}")
         step = changes.get(STEP, 1.0)
         if not (isinstance(step, int | float) and 0.0 < step < 1e3):
             raise ValueError(f"the stage {name!r}: {STEP} must be above 0 and below 1000")

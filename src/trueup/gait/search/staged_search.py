@@ -18,7 +18,7 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.cost_search import common_state, take_common_state
 from trueup.fitting.searches.saved_state import HistoryColumns, require_version
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
-from trueup.gait.search.continuation import FEW, STAY_UP, complete_walks, is_ready
+from trueup.gait.search.continuation import FEW, complete_walks, is_ready
 from trueup.gait.search.distribution import distribution_at
 from trueup.gait.search.restarts import Restarts
 from trueup.gait.search.searches import make_search
@@ -31,9 +31,6 @@ STATE_VERSION = 5
 
 STAY = 2
 """Smallest number of generations at a step."""
-
-PATIENCE = 6
-"""Number of generations at a step after which candidates that stay up need not be at pace."""
 
 STRIDES = 20
 """Smallest number of moves to the last step, where there are as many steps."""
@@ -274,8 +271,7 @@ class StagedSearch:
     @property
     def _is_steady(self) -> bool:
         """Whether the candidates have been long enough at this step, and are ready."""
-        stays_up = self._complete >= STAY_UP and self._generations_at_step >= PATIENCE
-        return stays_up or (self._is_ready and self._generations_at_step >= STAY)
+        return self._is_ready and self._generations_at_step >= STAY
 
     def _move(self, steps: int) -> None:
         """Go forwards where the candidates are ready, or back where nearly all fell: to the last

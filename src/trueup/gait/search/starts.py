@@ -58,14 +58,16 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     if stages is None:
         return configuration
     former = _former_conditions(configuration)
-    here = {
-        FROM_NOMINAL: configuration.param_path is None,
-        OTHER_CONDITION: former not in (None, configuration.conditions),
-    }
+    is_other = former not in (None, configuration.conditions)
+    other: tuple[bool | str, ...] = (is_other,)
+    if former is not None and is_other:
+        speeds = [[speed for speed, _ in each] for each in (former, configuration.conditions)]
+        other = (True, "speed" if speeds[0] != speeds[1] else "slope")
+    here = {FROM_NOMINAL: (configuration.param_path is None,), OTHER_CONDITION: other}
     kept = {
         name: stage
         for name, stage in stages.items()
-        if all(stage.get(key, value) == value for key, value in here.items())
+        if all(stage.get(key, values[0]) in values for key, values in here.items())
     }
     if not kept:
         raise GaitError(
