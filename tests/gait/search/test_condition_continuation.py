@@ -104,7 +104,7 @@ def test_a_run_that_stops_on_the_way_is_shown_where_it_was_to_go(uphill, tmp_pat
 
 def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     configuration = gait.load_configuration(FIRST_WALK)
-    configuration = configuration.with_changes({"weights": {"velocity": 1.0}, "tgt_vel_tol": 0.08})
+    configuration = configuration.with_changes({"weights": {"velocity": 1.0}, "tgt_vel_tol": 0.05})
     problem = gait.make_problem(configuration)
     still = np.zeros(10)
     fell = np.repeat([1.0, 0.0], 5)
