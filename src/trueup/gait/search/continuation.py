@@ -23,8 +23,7 @@ FEW = 0.1
 """Fraction of the walks of a generation without a fall below which the search goes back."""
 
 PACE = 0.03
-"""Largest cost of the speed of the better half of these walks, above its value at the speed
-tolerance [m/s]."""
+"""Largest cost of the speed of the better half of these walks above the speed tolerance [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,13 @@ class Continuation:
 
 def is_ready(problem: GaitProblem) -> bool:
     """Whether the last candidates of a problem are ready for the next step."""
-    if not complete_walks(problem) >= STAY_UP:
+    complete = complete_walks(problem)
+    if not complete >= STAY_UP:
         return False
-    needed = max(1, round(0.5 * STAY_UP * len(_of_each(problem, "fell")[0])))
+    needed = max(1, round(0.5 * complete * len(_of_each(problem, "fell")[0])))
     return all(
         # NaN of walks without a stride are sorted last
-        np.sort(values)[needed - 1] <= 0.5 * scenario.objective.speed_tolerance + PACE
+        np.sort(values)[needed - 1] <= scenario.objective.speed_tolerance + PACE
         for scenario, values in zip(problem.scenarios, _of_each(problem, "velocity"), strict=True)
         if isinstance(scenario.objective, WalkObjective)
         and scenario.objective.weights.get("velocity")

@@ -258,7 +258,7 @@ class StagedSearch:
         if stage.moves and self.step + 1 < stage.steps:
             self._short = (
                 f"; stage {stage.name} ended {stage.words[self.step]}, before its target: a search "
-                "for a condition on the way, and one from its run, may reach further"
+                "for a condition on the way, and one from its run, reach further"
             )
         if not is_last and np.isfinite(inner.cost):
             self._enter_next()
