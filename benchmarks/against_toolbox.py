@@ -110,8 +110,7 @@ def fit_times(make, draws: int, best_of: int) -> None:
             ours = np.minimum(ours, seconds)
         ratios.append(theirs / ours)
         written.append(callbacks / ours)
-        # those of the search, and of the central differences at its end
-        evaluations = result.nfev + 2 * len(case.names) + 1
+        evaluations = result.nfev
         for _ in range(best_of):
             simulated = np.minimum(
                 simulated, simulation_time(case, evaluations, targets.as_vector())

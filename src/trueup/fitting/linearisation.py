@@ -230,13 +230,24 @@ def final_jacobian(
       Residual ``(m,)``; Jacobian ``(m, p)`` with respect to the search coordinates (the logarithm
       of elements on a log scale), a memory map where it is large; and the failures of neighbours.
     """
-    p = problem.space.size
-    flipped = np.zeros(p, bool)
+    flipped = np.zeros(problem.space.size, bool)
     points, steps = difference_points(problem.space, x, relative, central, flipped)
     failures: Failures = {}
+    return *jacobian_of_points(problem, points, steps, central, failures), failures
+
+
+def jacobian_of_points(
+    problem: Problem, points: np.ndarray, steps: np.ndarray, central: bool, failures: Failures
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residual ``(m,)`` and Jacobian ``(m, p)`` of a point, from its finite-difference points.
+
+    Points, steps and ``central`` are those of :func:`difference_points`; the Jacobian is a memory
+    map where it is large, with columns of zeros for failed neighbours.
+    """
+    p = problem.space.size
     residual = np.empty(problem.residual_size)
     shape = (problem.residual_size, p)
-    if 8 * shape[0] * p <= IN_MEMORY:
+    if fits_in_memory(problem):
         jacobian = np.empty(shape)
     else:
         # the file is unnamed and is removed with the array
@@ -255,4 +266,9 @@ def final_jacobian(
     failed = failed_elements(problem.space, failures)
     if failed.any():
         jacobian[:, failed] = 0.0
-    return residual, jacobian, failures
+    return residual, jacobian
+
+
+def fits_in_memory(problem: Problem) -> bool:
+    """Whether the Jacobian of a problem is at most :data:`IN_MEMORY`."""
+    return 8 * problem.residual_size * problem.space.size <= IN_MEMORY

@@ -75,6 +75,12 @@ class Problem:
         """
         return self
 
+    def part(self, share: float) -> "Problem | None":
+        """The same problem with the first share of each recording, to be simulated in that share of
+        the time; None where recordings cannot be shortened.
+        """
+        return None
+
     def weights_of(self, rows: slice) -> np.ndarray | None:
         """Weights of a block of rows in a sum of losses ``(rows,)``; None if all are 1."""
         return None

@@ -4,7 +4,7 @@ An :class:`ObservedSequence` contains the rows once. Each of its windows is a si
 the range of rows that it predicts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,6 +93,26 @@ class ObservedSequence:
             size = np.abs(factor) * spread
         own = normalisers(self.measured, self.normalisation)
         return self.weights * own / np.where(size > 0, size, 1.0)
+
+
+def first_share(sequence: ObservedSequence, share: float) -> ObservedSequence | None:
+    """A sequence simulated and compared only up to a share of its steps, with all its weights.
+
+    None for one of several segments, and where no row would be compared.
+    """
+    if len(sequence.segments) != 1:
+        return None
+    (whole,) = sequence.segments
+    steps = int(np.ceil(share * whole.steps))
+    # a negative delay reads the simulation ahead of the row
+    ahead = max(-sequence.delay_range[0], 0.0)
+    last = whole.start_time + (steps - 1) * sequence.timestep - ahead
+    slack = clock_slack(sequence.times[-1:], sequence.timestep)
+    rows = int(np.searchsorted(sequence.times[whole.rows], last + slack, side="right"))
+    if rows == 0:
+        return None
+    window = replace(whole, controls=whole.controls[:steps], end=whole.first + rows)
+    return replace(sequence, segments=(window,))
 
 
 def normalisers(measured: np.ndarray, kind: str) -> np.ndarray:

@@ -19,7 +19,7 @@ from trueup.simulation.engine.segment import Segment
 from trueup.simulation.engine.window_reader import WindowReader
 from trueup.simulation.measured.measurement import MeasurementModel, apply_changes
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.simulation.measured.observation import ObservedSequence
+from trueup.simulation.measured.observation import ObservedSequence, first_share
 from trueup.simulation.targets.resolution import FieldWrite
 from trueup.simulation.targets.variants import BuildModel, ModelVariants
 from trueup.simulation.warp.devices import DeviceChoice, WarpDevice
@@ -146,13 +146,11 @@ class GrayBoxProblem(Problem):
         """Rows of recorded torques; they count like a prior, not as data of the simulation."""
         self._priors = PriorRows(self.parameters)
         self._groups: list[_Group] = []
-        groups: list[ResidualGroup] = []
-        row = 0
         delays = self._delay_range()
         for models in models_sequences:
             variants = ModelVariants(models.spec, self.parameters, build_model, models.name)
             group = _Group(variants)
-            for index, trajectory in enumerate(models.measured_rollout):
+            for trajectory in models.measured_rollout:
                 sequence = observe(variants.model, trajectory, self.settings, delays)
                 group.sequences.append(sequence)
                 sensors = self.measurement_of(sequence)
@@ -163,6 +161,20 @@ class GrayBoxProblem(Problem):
                             variants.model, trajectory, self.settings, sequence, sensors
                         )
                     )
+            self._groups.append(group)
+        self._lay_out()
+        check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
+        self.sequence_names = [sequence.name for sequence in self.sequences]
+        if self.data_rows == 0:
+            raise FitError("no measured sample lies within the simulated time of any sequence")
+
+    def _lay_out(self) -> None:
+        """Set the windows of the groups with their engines, and the rows of the residual."""
+        row = 0
+        groups: list[ResidualGroup] = []
+        for group in self._groups:
+            group.windows, group.owners, group.first_residuals = [], [], []
+            for index, sequence in enumerate(group.sequences):
                 for window in sequence.windows:
                     group.windows.append(window)
                     group.owners.append(index)
@@ -170,16 +182,28 @@ class GrayBoxProblem(Problem):
                     times = sequence.times[window.rows]
                     groups.append(ResidualGroup(sequence.name, sequence.channel_names, times, row))
                     row += len(times) * len(sequence.channels)
-            group.make_engine(n_threads)
-            self._groups.append(group)
+            group.make_engine(self.n_threads)
         self._first_rows = np.array([row for g in self._groups for row in g.first_residuals])
         self._window_labels = [window.sequence for g in self._groups for window in g.windows]
-        check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
-        self.sequence_names = [sequence.name for sequence in self.sequences]
         self.groups = tuple(groups)
         self.data_rows = row
-        if row == 0:
-            raise FitError("no measured sample lies within the simulated time of any sequence")
+
+    def part(self, share: float) -> "GrayBoxProblem | None":
+        """The first share of each sequence; None with windows, sensor models or recorded torques.
+
+        Weights are those of the whole sequences.
+        """
+        if self.torques is not None or any(group.starts for group in self._groups):
+            return None
+        twin = copy.copy(self)
+        twin._on_device, twin._groups = None, []
+        for group in self._groups:
+            shortened = [first_share(sequence, share) for sequence in group.sequences]
+            if None in shortened:
+                return None
+            twin._groups.append(replace(group, sequences=shortened, device=None))
+        twin._lay_out()
+        return twin
 
     def measurement_of(self, sequence: ObservedSequence) -> MeasurementModel:
         """Delays, gains and biases of the channels of a sequence."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup.errors import SimulationError, TrueupWarning, listing
 from trueup.fitting import LeastSquares, Loss, Problem, Solution, Status, final_jacobian, minimise
+from trueup.fitting.searches.part_first import part_first
 from trueup.parameters import ParameterDict
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.toolbox.optimizer_options import Options, read_options
@@ -54,11 +55,13 @@ def optimize(
 
     Returns:
       The identified parameters, and a :class:`scipy.optimize.OptimizeResult` with ``x``, ``cost``,
-      ``fun`` (residuals, then priors), ``jac`` and ``grad`` at ``x`` by central differences,
-      ``active_mask``, ``status`` (:class:`trueup.fitting.Status`), ``success``, ``message``,
-      ``advice``, ``nfev``, ``history``, ``warnings``, ``names``, ``models`` (whether callbacks
-      were written as fields or candidates compiled), and ``extras`` with ``objective``
-      and ``candidate`` of each iteration.
+      ``fun`` (residuals, then priors), ``jac`` and ``grad`` by central differences at ``x``, or at
+      a point so near that it predicts the residuals at ``x``, ``active_mask``, ``status``
+      (:class:`trueup.fitting.Status`), ``success``, ``message``, ``advice``, ``nfev``, ``history``,
+      ``warnings``, ``names``, ``models`` (whether callbacks were written as fields or candidates
+      compiled), and ``extras`` with ``objective`` and ``candidate`` of each iteration. A search
+      over long recordings begins with their first quarter: ``nfev`` counts a candidate of that
+      part as a quarter.
 
     Raises:
       FitError: an optimizer, an argument or a loss that does not exist.
@@ -69,7 +72,7 @@ def optimize(
     if initial_params.size == 0:
         return opt_params, _nothing_to_fit(verbose)
     problem = problem_of(residual_fn, initial_params)
-    _check_start(problem)
+    start_cost = _start_cost(problem)
     notes = _start_at_bound(problem)
     if verbose:
         _warn(notes)
@@ -77,10 +80,10 @@ def optimize(
         conditioning = _ill_conditioned(problem)
         _warn(conditioning)
         notes += conditioning
-    solution = _fit(problem, optimizer, options)
+    solution = _fit(problem, optimizer, options, start_cost)
     if not _confirmed(problem, solution):
         problem.space = replace(problem.space, start=solution.x)
-        solution = _fit(problem, optimizer, options)
+        solution = _fit(problem, optimizer, options, _start_cost(problem))
     opt_params.update_from_vector(solution.x)
     result = _result(problem, solution, options, notes, optimizer)
     if verbose:
@@ -101,7 +104,7 @@ def _models(problem: Problem) -> list[str]:
     return [f"{v.name}: {v.callbacks.sentence()}" for v in problem.variants if v.callbacks]
 
 
-def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:
+def _fit(problem: Problem, optimizer: str, options: Options, start_cost: float) -> Solution:
     if optimizer != "mujoco":
         from trueup.fitting.searches.scipy_least_squares import scipy_least_squares
 
@@ -111,8 +114,12 @@ def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:
             parallel=optimizer == "scipy_parallel_fd",
             **options.passed,
         )
-    search = LeastSquares(problem.space, options.settings)
-    return minimise(problem, search, _Follower(options), options.time_limit)
+    quick = part_first(problem, options.settings, start_cost)
+    search = quick or LeastSquares(problem.space, options.settings)
+    solution = minimise(problem, search, _Follower(options), options.time_limit)
+    if quick is not None and quick.linear is not None:
+        solution.residuals, solution.jacobian = quick.linear
+    return solution
 
 
 class _Follower:
@@ -141,13 +148,14 @@ class _Follower:
                 )
 
 
-def _check_start(problem: Problem) -> None:
+def _start_cost(problem: Problem) -> float:
     failures: dict[int, str] = {}
-    problem.costs(problem.space.start[None, :], failures)
+    costs = problem.costs(problem.space.start[None, :], failures)
     if failures:
         raise SimulationError(
             f"the simulation fails at the start values: {failures[0]}. {Status.START_FAILED.advice}"
         )
+    return float(costs[0, 0])
 
 
 def _start_at_bound(problem: Problem) -> list[str]:
@@ -165,7 +173,7 @@ def _start_at_bound(problem: Problem) -> list[str]:
 def _ill_conditioned(problem: Problem) -> list[str]:
     """A warning if some combination of the parameters has a negligible effect on the residual."""
     space = problem.space
-    jacobian = _jacobian(problem, space.start)[1]
+    jacobian = _per_value(problem, space.start, final_jacobian(problem, space.start)[1])
     _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
     smallest = singular[-1] if len(singular) == space.size else 0.0
     condition = (singular[0] / smallest) ** 2 if smallest > 0 else np.inf
@@ -185,12 +193,9 @@ def _warn(sentences: list[str]) -> None:
         warnings.warn(sentence, TrueupWarning, stacklevel=3)
 
 
-def _jacobian(problem: Problem, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Residual and Jacobian with respect to the values, by central differences."""
-    residual, jacobian, _ = final_jacobian(problem, x)
-    if not problem.space.is_linear:
-        jacobian = jacobian / problem.space.slope(x)
-    return residual, jacobian
+def _per_value(problem: Problem, x: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    """Jacobian with respect to the values, from that in search coordinates."""
+    return jacobian if problem.space.is_linear else jacobian / problem.space.slope(x)
 
 
 def _result(
@@ -199,7 +204,12 @@ def _result(
     from scipy.optimize import OptimizeResult
 
     space, x = problem.space, solution.x
-    residual, jacobian = _jacobian(problem, x)
+    residual, jacobian = solution.residuals, solution.jacobian
+    evaluations = int(solution.stats["evaluations"])
+    if residual is None or jacobian is None:
+        residual, jacobian, _ = final_jacobian(problem, x)
+        evaluations += 2 * len(x) + 1
+    jacobian = _per_value(problem, x, jacobian)
     weights = np.ones_like(residual)
     loss = Loss(options.settings.loss, options.settings.loss_scale)
     weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
@@ -214,7 +224,7 @@ def _result(
         grad=gradient,
         optimality=float(np.abs(np.where(active == 0, gradient, 0.0)).max()),
         active_mask=active,
-        nfev=int(solution.stats["evaluations"]),
+        nfev=evaluations,
         nit=max(int(solution.history[-1]["iteration"]), 0) if solution.history else 0,
         status=solution.status,
         success=solution.success,
