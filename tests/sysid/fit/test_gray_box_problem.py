@@ -86,6 +86,35 @@ def test_a_batch_is_its_candidates_and_blocks_change_nothing(monkeypatch):
     np.testing.assert_array_equal(problem.residuals(X), whole)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"clock": 1.7e9}, {"every": 3}, {"every": 3, "clock": 5.0}]
+)
+def test_a_part_has_the_first_rows_of_each_sequence(options):
+    """With the weights of the whole, whose spread it does not have."""
+    settings = ObservationSettings(normalise="spread", weights={"speed": 3.0})
+    pair = [sequences(200, name="a", **options), sequences(301, name="b", **options)]
+    made = unknowns()
+    made["damping"].prior = Prior(0.4, 0.1)
+    whole = GrayBoxProblem(made, pair, settings)
+    part = whole.part(0.25)
+    X = np.random.default_rng(0).uniform([0.01, 0.001], [1, 0.2], (4, 2))
+    rows, expected = whole.residuals(X), []
+    for group, shorter in zip(whole.groups, part.groups, strict=True):
+        count = len(shorter.times)
+        assert 0.2 * len(group.times) <= count <= 0.26 * len(group.times)
+        np.testing.assert_array_equal(shorter.times, group.times[:count])
+        expected.append(rows[:, group.first : group.first + 2 * count])
+    expected.append(rows[:, whole.data_rows :])
+    assert expected[-1].shape[1] == 1
+    np.testing.assert_array_equal(part.residuals(X), np.concatenate(expected, axis=1))
+    np.testing.assert_array_equal(whole.residuals(X), rows)
+
+
+def test_sequences_in_windows_have_no_part():
+    settings = ObservationSettings(window=0.2)
+    assert GrayBoxProblem(unknowns(), [sequences()], settings).part(0.25) is None
+
+
 @pytest.mark.parametrize("clock", [100.0, 1.7e9])
 def test_clocks_that_do_not_start_at_zero(clock):
     for exact in (False, True):
