@@ -101,9 +101,10 @@ class StoredJacobian:
         residual, jacobian = answer
         cost = 0.5 * float(residual @ residual)
         if jacobian is not None:
-            if self._jacobians == 0:
+            is_first = self._jacobians == 0
+            if is_first:
                 self.begin_cost = cost
-            if failures or cost > self.cost:
+            if failures or (is_first and cost > self.cost):
                 self._give_up("no reduction by the point that the search begins at")
                 return
             self.cost, self.residual, self.jacobian = cost, residual, jacobian
