@@ -174,9 +174,9 @@ class PartFirst:
     def _is_determined(self) -> bool:
         """Whether the part determines every element, up to rounding."""
         gram = self._first.gram
-        size = np.sqrt(np.diag(gram)) if gram is not None else np.zeros(1)
-        if not np.all(size > 0):
+        if gram is None or not np.all(np.diag(gram) > 0):
             return False
+        size = np.sqrt(np.diag(gram))
         smallest = np.linalg.eigvalsh(gram / np.outer(size, size))[0]
         return bool(smallest > _COLLINEAR)
 

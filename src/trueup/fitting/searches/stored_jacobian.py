@@ -155,7 +155,7 @@ class StoredJacobian:
     def _is_of_optimum(self) -> bool:
         """Whether the Jacobian is, as far as it matters, the one of the best point."""
         assert self.jacobian is not None and self.residual is not None
-        if self._in_errors(self._moved @ self._gram @ self._moved) <= NEAR:
+        if self._in_errors(float(self._moved @ self._gram @ self._moved)) <= NEAR:
             return True
         predicted = self.jacobian @ self._moved
         missed = self.jacobian.T @ (self.residual - self._begin_residual - predicted)

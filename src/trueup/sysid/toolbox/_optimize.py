@@ -115,7 +115,7 @@ def _fit(problem: Problem, optimizer: str, options: Options, start_cost: float) 
             **options.passed,
         )
     quick = part_first(problem, options.settings, start_cost)
-    search = quick or LeastSquares(problem.space, options.settings)
+    search: Any = quick or LeastSquares(problem.space, options.settings)
     solution = minimise(problem, search, _Follower(options), options.time_limit)
     if quick is not None and quick.linear is not None:
         solution.residuals, solution.jacobian = quick.linear
