@@ -1,4 +1,4 @@
-"""Least squares of a part of the recordings, then of all of them: the optimum of the usual search."""
+"""Least squares of a part of the recordings, then of all: the optimum of the usual search."""
 
 import numpy as np
 import pytest
